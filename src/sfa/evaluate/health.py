@@ -31,7 +31,6 @@ QUERIES, NODES, LINKS = 1_000, 10_000, 10_000  # nodes whose nearest are sought,
 HIDDEN, NEAREST = 0.1, 10  # share of the links that are hidden at most; nearest nodes that are looked at
 RANK, NEAR, AUC = "effective rank", f"neighbors among {NEAREST} nearest, %", "AUC of hidden links, %"
 OF_VIEWS = f"other view among {NEAREST} nearest, %", "AUC of two views, %"  # in place of the last two
-VIEW_BYTES = 2**28  # of the images of all views
 
 
 def measure_health(
@@ -89,7 +88,7 @@ def _sample_views(data: Data, views: Any) -> tuple[Data, Tensor, Tensor, Tensor,
     """Return the same of a set: two views of some items, one after the other."""
     generator, is_image = torch.Generator().manual_seed(0), task_of(data) == "image"
     sampler = (Images if is_image else Graphs)(data)
-    n = min(QUERIES, sampler.num_seeds, max(2, VIEW_BYTES // (8 * data.x[0].numel())) if is_image else QUERIES)
+    n = min(QUERIES, sampler.num_seeds, max(2, MOST_BYTES // (32 * data.x[0].numel())) if is_image else QUERIES)
     items = torch.randperm(sampler.num_seeds, generator=generator)[:n].repeat(2)
     views = views or build("augmentation", SETTINGS[task_of(data)]["augmentation"])
     seen = views(sampler.subgraph(items, generator), generator)[1]  # GraphCL leaves the first view as it is

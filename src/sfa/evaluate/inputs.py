@@ -24,7 +24,7 @@ def labels_of(data: Data) -> Labels:
         this = f"this {NOT_LABELED[task_of(data)]} has none"
         raise InputError(f"Evaluation needs labels, and {this}: give a table of ids and labels by --labels (labels=).")
     if has_targets(data):
-        instead = "score them by --protocol ridge-70-10-20 (protocol=), or give classes as words"
+        instead = "score them by --protocol ridge-60-20-20 (protocol=), or give classes as words"
         raise InputError(f"Classes are needed here, and these labels are real numbers: {instead}.")
     y, count = np.asarray(data.y, dtype=np.int64), num_items(data)
     if y.shape != (count,):
@@ -40,18 +40,14 @@ def has_targets(data: Data) -> bool:
 
 def targets_of(data: Data) -> NDArray[np.float64]:
     """Return a number for every item, ``(n,)``, NaN where it is unknown: its target, or its class if that is one."""
-    if not has_targets(data):
-        classes = labels_of(data)
-        names = getattr(data, "class_names", None) or range(int(classes.max(initial=0)) + 1)
-        try:
-            numbers = np.array([float(name) for name in names], dtype=np.float64)
-            return np.where(classes >= 0, numbers[classes], np.nan)
-        except ValueError:
-            raise InputError(f"Regression needs numbers, and the labels are {', '.join(map(repr, names))}.") from None
-    y, count = np.asarray(data.y, dtype=np.float64), num_items(data)
-    if y.shape != (count,):
-        raise InputError(f"{count} {item_word(data)} need as many targets in one row, not some of shape {y.shape}.")
-    return y
+    if has_targets(data):
+        return np.asarray(data.y, dtype=np.float64).reshape(num_items(data))
+    y = labels_of(data)
+    names = getattr(data, "class_names", None) or range(int(y.max(initial=0)) + 1)
+    try:
+        return np.where(y >= 0, np.array([float(name) for name in names])[y], np.nan)
+    except ValueError:
+        raise InputError(f"Regression needs numbers, and the labels are {', '.join(map(repr, names))}.") from None
 
 
 def names_of(data: Data) -> dict[str, Any]:

@@ -103,8 +103,8 @@ class GroupSplits(Splits):
     Groups come in random order: to the test part if they fit there, else to the validation part, else to training.
     """
 
-    train: float = 0.7
-    validation: float = 0.1
+    train: float = 0.6
+    validation: float = 0.2
     by: str = ""  # the attribute of the data that numbers the groups; if empty, every item is one
     seed: int = 0
 

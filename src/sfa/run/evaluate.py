@@ -88,7 +88,7 @@ def evaluate_run(
     Args:
         protocol: The name of a protocol, or several; ``all`` is every one that these data allow. By default
             ``honest-10-10-80`` for nodes, ``tu-svm-10fold`` for graphs, ``image-linear`` for images, and
-            ``ridge-70-10-20`` for targets that are no whole numbers.
+            ``ridge-60-20-20`` for targets that are no whole numbers.
         supervised: Add an MLP and a GCN that learn from the labels of each split.
         data: The data of training, and with ``features`` those of its nodes, if they have moved or were in memory.
         labels: Table of ids and labels, if it was trained without labels.
@@ -126,9 +126,10 @@ def evaluate_run(
         records[one.name] = score_cache.keep_scores(run, one, scores[one.name], display)
     refused = {name: reason for name, reason in refused.items() if name not in scores}
     others = [name for name in others if name in refused]
+    alike = {reason: [name for name in refused if refused[name] == reason] for reason in refused.values()}
     remarks = [
         *(f"{one.name}: {one.description}" for one in chosen if one.name in scores),
-        *(f"not here, {name}: {reason}" for name, reason in refused.items() if name not in others),
+        *(f"not here, {', '.join(names)}: {reason}" for reason, names in alike.items() if names[0] not in others),
         *([_of_other_tasks(others)] if others else []),
     ]
     return Scores(scores, records, refused, remarks)

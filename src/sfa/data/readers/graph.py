@@ -62,9 +62,8 @@ def read_graph(
             )
         return read_graph_folder(full, labels, node_features, columns)
     if find_smiles(full):
-        if features is not None or node_features is not None:
-            raise InputError(f"{full} holds molecules: leave out features and node_features, their atoms have some.")
-        return read_molecules(full, None if labels is None else existing(labels, "label"), columns)
+        given = {"features": features, "node-features": node_features, **columns.given}
+        return read_molecules(full, None if labels is None else existing(labels, "label"), given)
     if full.suffix.lower() not in SUFFIXES:
         raise InputError(
             f"A graph cannot be read from {full}: its suffix must be one of {', '.join(SUFFIXES)}, .smi. Images are "

@@ -269,7 +269,7 @@ class RidgeProbe(Probe):
     come to weigh as much as a common one.
     """
 
-    alphas: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5)
+    alphas: tuple[float, ...] = (1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5)
     unit_rows: bool = False
     takes_sparse: ClassVar[bool] = True
 

@@ -15,7 +15,7 @@ from sfa.registry import register
 __all__ = ["Classification", "Clustering", "Embedder", "LabelSignal", "LinkPrediction", "Protocol", "default_protocol"]
 
 _TENTHS = RandomSplits(train=0.1, validation=0.1)
-_BY_SCAFFOLD = GroupSplits(train=0.8, by="scaffold")
+_BY_SCAFFOLD = GroupSplits(train=0.8, validation=0.1, by="scaffold")
 _POWERS = tuple(2.0**power for power in range(-10, 11))
 _MAKERS: dict[str, Callable[[str, str], Protocol]] = {  # in the order of `sfa list protocols`
     "honest-10-10-80": partial(Classification, splits=_TENTHS, probe=LogisticProbe()),
@@ -33,7 +33,7 @@ _MAKERS: dict[str, Callable[[str, str], Protocol]] = {  # in the order of `sfa l
     "tu-svm-10fold": partial(Classification, splits=StratifiedFolds(10), probe=SVMProbe("rbf"), repeats=10),
     "tu-linear-10fold": partial(Classification, splits=StratifiedFolds(10), probe=SVMProbe("linear"), repeats=10),
     "linear-scaffold": partial(Classification, splits=_BY_SCAFFOLD, probe=LogisticProbe()),
-    "ridge-70-10-20": partial(Regression, splits=GroupSplits(), probe=RidgeProbe()),
+    "ridge-60-20-20": partial(Regression, splits=GroupSplits(), probe=RidgeProbe()),
     "ridge-scaffold": partial(Regression, splits=_BY_SCAFFOLD, probe=RidgeProbe()),
     "image-linear": partial(Classification, splits=HeldOutSplits(), probe=LogisticProbe(), repeats=1),
     "image-sgd": partial(Classification, splits=HeldOutSplits(), probe=SgdProbe(), repeats=1),
@@ -67,7 +67,7 @@ _DESCRIPTIONS = {
     "tu-linear-10fold": "10 stratified folds of a graph set: linear SVM on columns of mean 0 and variance 1, or on "
     f"sparse counts as they are, {_IN_FOLDS}",
     "linear-scaffold": f"{_SCAFFOLDS}: {_CHOSEN}",
-    "ridge-70-10-20": f"real-valued targets, 20 random splits 70/10/20: {_RIDGE}",
+    "ridge-60-20-20": f"real-valued targets, 20 random splits 60/20/20: {_RIDGE}",
     "ridge-scaffold": f"real-valued targets, {_SCAFFOLDS}: {_RIDGE}",
     "image-linear": "an image set's own test part, or a fifth of it: logistic regression on unit rows, C chosen on a "
     "tenth held out of the training images, test read once",

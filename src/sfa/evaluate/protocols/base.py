@@ -35,7 +35,7 @@ BY_NAME = {  # protocols that are not meant by "all", and why
     "label-signal": "It is a diagnosis and no score: ask for it by name.",
 }
 DEFAULTS: dict[Task, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold", "image": "image-linear"}
-REGRESSION = "ridge-70-10-20"  # the default for targets
+REGRESSION = "ridge-60-20-20"  # the default for targets
 DIRECTIONS = (1, 4, 16, 64, 256)  # of the label signal
 P = TypeVar("P", bound="Protocol")
 S = TypeVar("S")
