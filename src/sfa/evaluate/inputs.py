@@ -66,7 +66,8 @@ def labeled_items(
     rarest = int(members.argmin())
     if members[rarest] < needed:
         name, items = class_name(int(classes[rarest]), class_names), items[:-1] if members[rarest] == 1 else items
-        raise InputError(f"Class {name} has {members[rarest]} labeled {items}; {why}.")
+        hint = "; amounts that are no classes are scored by --protocol ridge-60-20-20" if len(classes) > 20 else ""
+        raise InputError(f"Class {name} has {members[rarest]} labeled {items}; {why}{hint}.")
     return known
 
 
