@@ -1,7 +1,4 @@
-"""Measure embeddings without labels: effective rank, and whether nodes are near their neighbors, or views each other.
-
-Of a set, each graph or image is seen in two random views, which belong together as linked nodes do in a graph.
-"""
+"""Measure embeddings without labels: effective rank, and whether nodes are near their neighbors, or views each other."""
 
 from contextlib import suppress
 from typing import Any

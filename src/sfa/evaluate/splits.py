@@ -16,8 +16,6 @@ from sfa.evaluate.inputs import Labels, class_name, has_targets, labeled_items, 
 from sfa.ranges import check_number, check_whole
 from sfa.tasks import Task, item_word, num_items
 
-FEWEST = 20  # labeled items that are split in groups
-
 
 @dataclass(frozen=True)
 class Split:
@@ -115,8 +113,8 @@ class GroupSplits(Splits):
     def of(self, data: Data, count: int) -> list[Split]:
         known = np.flatnonzero(np.isfinite(targets_of(data)) if has_targets(data) else labels_of(data) >= 0)
         n, group, splits = len(known), data.get(self.by) if self.by else torch.arange(num_items(data)), []
-        if group is None or n < FEWEST:
-            lacking = f"{self.by}s, which molecules read of SMILES have" if group is None else f"{FEWEST} labels"
+        if group is None or n < 20:
+            lacking = f"{self.by}s, which molecules read of SMILES have" if group is None else "20 labels"
             raise InputError(f"These {item_word(data)} cannot be split so: they have no {lacking}.")
         group = np.unique(np.asarray(group)[known], return_inverse=True)[1]
         sizes, room = np.bincount(group), round(self.validation * n)

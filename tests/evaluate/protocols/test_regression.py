@@ -60,7 +60,7 @@ def test_whole_numbers_are_targets_if_a_protocol_says_so() -> None:
     assert targets_of(ages).min() >= 20
     assert "ridge-60-20-20" not in [one.name for one in possible(ages)[0]]
     resolve("protocol", "ridge-60-20-20").check(ages)
-    with pytest.raises(InputError, match="amounts .* --protocol ridge-60-20-20"):
+    with pytest.raises(InputError, match=r"amounts .* --protocol ridge-60-20-20"):
         resolve("protocol", "tu-svm-10fold").check(ages)
     with pytest.raises(InputError, match="needs numbers, and the labels are 'cat', 'dog'"):
         resolve("protocol", "ridge-60-20-20").check(graphs_with(["cat", "dog"] * 20))
