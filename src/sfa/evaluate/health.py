@@ -1,4 +1,4 @@
-"""Measure embeddings without labels: effective rank, and whether nodes are near their neighbors, or views each other."""
+"""Measure embeddings without labels: effective rank, and whether neighbors, or views of one item, are near."""
 
 from contextlib import suppress
 from typing import Any

@@ -72,9 +72,8 @@ def read_molecules(path: Path, labels: Path | None, given: Mapping[str, Any]) ->
         frame = table.read_text()
     lower = [cell.lower() for cell in table.first_row]
     found = [lower.index(name) for name in NAMES if name in lower]
-    place, names, rows = (
-        (found[0], table.first_row, frame[1:]) if found else (0, ["smiles", "name"][: frame.shape[1]], frame)
-    )
+    without = (0, ["smiles", "name"][: len(lower)], frame)  # a header
+    place, names, rows = (found[0], table.first_row, frame[1:]) if found else without
     others = [i for i in range(len(names)) if i != place]
     named = [i for i in others if names[i].lower() in ID_NAMES and rows[i].is_unique]
     own = max(named, key=names.__getitem__, default=None)  # rather than a column without name
