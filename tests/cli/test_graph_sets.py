@@ -177,7 +177,7 @@ def test_nothing_to_score_is_an_error_under_all_protocols_too(
     result = run_sfa("evaluate", tmp_path / "run", protocol="all")
     assert (result.code, result.out) == (2, "")
     assert "No protocol is possible here: Evaluation needs labels" in result.err
-    assert "--labels" in result.err
+    assert "--labels (labels=)" in result.err
 
 
 def test_the_hint_at_a_recipe_keeps_the_map(run_sfa: RunSfa, tmp_path: Path) -> None:

@@ -96,9 +96,10 @@ def test_protocols_for_other_data_are_one_line(
     shutil.copytree(image_run, tmp_path / "run")
     result = run_sfa("evaluate", tmp_path / "run", "--quiet", protocol="all")
     assert result.code == 0, result.err
-    fitting = ("clustering", "label-signal")
+    fitting = ("clustering", "label-signal", "ridge-60-20-20")
     others = [name for name in registered("protocol") if name not in fitting and not name.startswith("image-")]
-    by_name, line = [line for line in result.out.splitlines() if line.startswith("not here")]
+    by_name, whole, line = [line for line in result.out.splitlines() if line.startswith("not here")]
+    assert whole.startswith("not here, ridge-60-20-20: The labels are whole numbers")
     assert by_name == "not here, label-signal: It is a diagnosis and no score: ask for it by name."
     of = "the nodes of one graph or whole graphs"
     assert line == f"not here, {len(others)} protocols for {of}: {', '.join(others)}"

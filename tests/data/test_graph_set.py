@@ -193,7 +193,7 @@ def test_what_is_no_graph_set_is_said(subtests: pytest.Subtests) -> None:
         ({"edge_weight": [1, 2, -1]}, "negative"),
         ({"y": [0, 1]}, r"labels of shape \[2\] for 3 graphs; one for each"),
         ({"y": [[0, 1]] * 3}, r"labels of shape \[3, 2\] for 3 graphs; one for each is needed \(\[3\]\)"),
-        ({"y": [0.5, 1, 0]}, "0.5 is not a class"),
+        ({"y": [0.5, float("inf"), 0]}, "label of item 1 is infinite"),
         ({"graph_ids": ["a", "b"]}, "2 graph ids for 3 graphs"),
         ({"graph_ids": ["a", "b", "a"]}, "graph id 'a' is given to more than one graph"),
         ({"node_features": "degree"}, "features already, so none are made of 'degree'"),

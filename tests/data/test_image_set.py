@@ -119,7 +119,7 @@ def test_what_does_not_belong_to_the_images(subtests: pytest.Subtests) -> None:
         ({"y": [[0, 1], [1, 0], [1, 1], [0, 0]]}, r"labels of shape \[4, 2\]"),
         ({"y": [0, 1, 2, 0], "class_names": ["cat", "dog"]}, "label 2 has no name"),
         ({"y": [0, 1, -3, 0]}, "label -3 is negative"),
-        ({"y": [0, 0.5, 1, 0]}, "label 0.5 is not a class"),
+        ({"y": [0, 0.5, 1, 0], "class_names": ["cat", "dog"]}, "label 0.5 is not a class"),
         ({"y": ["cat", "cow", "dog", "dog"], "class_names": ["cat", "dog"]}, "'cow' is not among the 2 class names"),
         ({"y": [0, 1, 1, 0], "class_names": ["cat", "cat"]}, "'cat' is given more than once"),
         ({"image_ids": ["a", "b", "c"]}, "There are 3 image ids for 4 images"),

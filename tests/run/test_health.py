@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.data import build_graph
+from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.health import AUC, NEAR, RANK, measure_health
 from sfa.run import evaluate_run, open_run, train_run
 from sfa.run.health import Health
@@ -150,10 +152,125 @@ def test_methods_of_one_graph_hide_no_links(bare: Data) -> None:
     assert evaluate_run(open_run(run.path, data=bare)).as_dict() == run.health().as_dict()
 
 
-def test_sets_are_told_that_they_need_labels(molecules: Data) -> None:
-    run = train_run(molecules, epochs=1, hidden=4, evaluate=False)
-    with pytest.raises(Exception, match="nodes of one graph"):
-        run.health()
+def test_views_among_the_nearest_are_those_of_a_slow_search(molecules: Data) -> None:
+    """Embeddings lose their mean first, as sums over graphs all point one way."""
+    seen: list[Data] = []
+
+    def sizes(graphs: Data) -> torch.Tensor:
+        seen.append(graphs)
+        return torch.stack([graphs.ptr.diff(), torch.arange(len(graphs.ptr) - 1) % 40], 1).float()
+
+    table, _alike, items, _most = measure_health(sizes, molecules)
+    (views,) = seen
+    z = sizes(views) - sizes(views).mean(0)
+    cosine = torch.cosine_similarity(z[:, None], z, dim=2).fill_diagonal_(-2)
+    hits = [40 + i in cosine[i].argsort(descending=True)[:10] for i in range(40)]
+    own = table.loc["embedding"]
+    assert (len(views.ptr), items) == (81, 40)
+    assert own["other view among 10 nearest, %"] == pytest.approx(100 * np.mean(hits))
+    assert table.loc["random embedding"].tolist()[1:] == [pytest.approx(1000 / 79), 50]
+    others = [cosine[i, 40 + (i - 1) % 40] for i in range(40)]
+    larger = np.mean([float(cosine[i, 40 + i] > other) for i in range(40) for other in others])
+    assert own["AUC of two views, %"] == pytest.approx(100 * larger, abs=1)
+    assert list(table.index) == ["random embedding", *BASELINES["graph"], "embedding"]
+
+
+def test_an_embedding_that_knows_an_item_finds_its_views_and_a_constant_one_none(pictures: Data) -> None:
+    known, alike, _, _ = measure_health(lambda images: torch.eye(45).repeat(2, 1), pictures)
+    constant, same, _, _ = measure_health(lambda images: torch.ones(90, 3), pictures)
+    assert known.iloc[-1, 1:].tolist() == [100, 100]
+    assert constant.iloc[-1, 2] == pytest.approx(50, abs=5)
+    assert (same, alike < 0.1) == (pytest.approx(1), True)
+
+
+def test_without_an_augmentation_the_views_are_those_of_the_task(molecules: Data, pictures: Data) -> None:
+    for data, method in ((molecules, "infograph"), (molecules, "simgrace"), (pictures, "byol")):
+        run = train_run(data, method=method, epochs=1, hidden=4, evaluate=False)
+        assert list(run.health().frame.index)[-2:] == ["untrained encoder", run.name]
+        assert "Loss" not in run.health().remarks[0] or method == "simgrace"
+
+
+@pytest.mark.parametrize("kind", ["molecules", "pictures"])
+def test_sets_that_have_collapsed_or_learned_nothing_say_so(kind: str, request: pytest.FixtureRequest) -> None:
+    data = request.getfixturevalue(kind)
+    del data.y
+    run = train_run(data, epochs=1, hidden=8, spectral="none")
+    assert isinstance(run.scores, Health)
+    with torch.no_grad():
+        for weight in run.method.parameters():
+            weight.zero_()
+    run.metrics[-1]["loss"] = run.method.chance_loss(40 if kind == "molecules" else 45)
+    told = run.health().warnings
+    items = "graphs" if kind == "molecules" else "images"
+    assert any(f"no {items} apart" in warning for warning in told)
+    assert any(f"{items} look alike" in warning for warning in told)
+    assert all("--" in warning for warning in told)
+
+
+@pytest.mark.parametrize(("kind", "method"), [("molecules", "graphcl"), ("molecules", "joao"), ("pictures", "simclr")])
+def test_the_chance_level_of_a_set_is_the_loss_of_views_all_alike(
+    kind: str, method: str, request: pytest.FixtureRequest
+) -> None:
+    data = request.getfixturevalue(kind)
+    run = train_run(data, method=method, spectral="none", epochs=1, hidden=8, evaluate=False)
+    z = torch.ones(40, 8)
+    assert float(run.method.loss(z, z)) == pytest.approx(run.method.chance_loss(40), rel=1e-4)
+
+
+def test_a_set_without_labels_ends_with_the_table_and_takes_labels_later(
+    tmp_path: Path, run_sfa: Callable[..., Any]
+) -> None:
+    Path("graphs").mkdir()
+    lines = {"labels.csv": ["id,label"], "amounts.csv": ["id,label"]}
+    for i in range(40):
+        graph = networkx.path_graph(5 + i % 7) if i % 2 else networkx.cycle_graph(5 + i % 7)
+        networkx.write_gml(graph, f"graphs/g{i}.gml")
+        lines["labels.csv"].append(f"g{i},{'path' if i % 2 else 'cycle'}")
+        lines["amounts.csv"].append(f"g{i},{networkx.density(graph):.4f}")
+    for name, rows in lines.items():
+        Path(name).write_text("\n".join(rows))
+    trained = run_sfa("train", "graphs", epochs=2, hidden=8, out="run")
+    assert (trained.code, "WL subtree counts" in trained.out, "by chance" in trained.out) == (0, True, True)
+    assert run_sfa("evaluate", "run").out == trained.out
+    assert "accuracy" in run_sfa("evaluate", "run", labels="labels.csv", protocol="knn").out
+    later = run_sfa("evaluate", "run", "--json", labels="amounts.csv")
+    assert json.loads(later.out)["protocol"] == "ridge-60-20-20"
+    compared = run_sfa("compare", "run", "run", labels="amounts.csv")
+    assert ("rmse" in compared.out, "ridge-60-20-20" in compared.out) == (True, True)
+    assert run_sfa("report", "run", labels="amounts.csv").code == 0
+    refused = run_sfa("evaluate", "run", labels="amounts.csv", protocol="tu-svm-10fold")
+    assert (refused.code, "--protocol ridge-60-20-20" in refused.err) == (2, True)
+
+
+def test_images_without_labels_end_with_the_table_and_take_labels_later(
+    pictures: Data, run_sfa: Callable[..., Any]
+) -> None:
+    np.save("pictures.npy", pictures.x.numpy())
+    pd.DataFrame({"id": range(60), "label": pictures.y.numpy()}).to_csv("labels.csv", index=False)
+    trained = run_sfa("train", "pictures.npy", epochs=1, hidden=8, out="run")
+    assert (trained.code, "raw pixels" in trained.out, "by chance" in trained.out) == (0, True, True)
+    assert json.loads(run_sfa("evaluate", "run", "--json").out)["health"].keys() >= {"raw pixels", "untrained encoder"}
+    assert "accuracy" in run_sfa("evaluate", "run", labels="labels.csv").out
+    assert run_sfa("report", "run", labels="labels.csv").code == 0
+
+
+def test_molecules_with_amounts_are_scored_by_regression(run_sfa: Callable[..., Any]) -> None:
+    rows = [
+        f"{'C' * (1 + i % 9)}{end},{i % 9 + 0.5 * j - 2}"
+        for i in range(9)
+        for j, end in enumerate(("O", "N", "", "Cl"))
+    ]
+    Path("molecules.csv").write_text("\n".join(["smiles,logP", *rows]))
+    trained = run_sfa("train", "molecules.csv", epochs=1, hidden=8, out="run")
+    assert trained.code == 0
+    for words in ("36 graphs", "labels from 'logP'", "scores are of regression"):
+        assert words in trained.err
+    assert ("r2" in trained.out, "rmse" in trained.out, "WL subtree counts" in trained.out) == (True, True, True)
+    written = run_sfa("embed", "run", "--with-labels", out="z.csv")
+    assert written.code == 0
+    assert pd.read_csv("z.csv")[["label", "predicted"]].dtypes.tolist() == [np.float64, np.float64]
+    page = run_sfa("report", "run")
+    assert (page.code, "rmse" in Path("run/report.html").read_text()) == (0, True)
 
 
 @pytest.mark.parametrize(

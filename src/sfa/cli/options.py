@@ -31,7 +31,7 @@ MovedData = Annotated[str | None, option(DATA, "Where the data are now, if they 
 Labels = Annotated[Path | None, option(DATA, "Labels: .csv with columns id, label.", metavar="FILE")]
 NodeFeatures = Annotated[str | None, option(DATA, "Make features: degree, random or spectral.", metavar="KIND[:WIDTH]")]
 SourceColumn = Annotated[str | None, option(DATA, "Edge list: column of sources.", "--source", metavar="COLUMN")]
-TargetColumn = Annotated[str | None, option(DATA, "Edge list: column of targets.", "--target", metavar="COLUMN")]
+TargetColumn = Annotated[str | None, option(DATA, "Column of targets: edges or SMILES.", "--target", metavar="COLUMN")]
 WeightColumn = Annotated[str | None, option(DATA, "Edge list: weights, or none.", "--weight", metavar="COLUMN")]
 Bipartite = Annotated[bool, flag(DATA, "Edge list: its two columns name different things.", "--bipartite")]
 ImageSize = Annotated[int | None, option(DATA, "Resize images to N pixels a side.", metavar="N", min=4, max=2048)]

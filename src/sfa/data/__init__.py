@@ -11,5 +11,6 @@ from sfa.data.load import find as find, load as load, locate as locate, names as
 from sfa.data.readers.edge_list import EdgeColumns as EdgeColumns, describe as describe
 from sfa.data.readers.graph import read_graph as read_graph
 from sfa.data.readers.image_folder import left_out_remark as left_out_remark
+from sfa.data.readers.molecules import from_smiles as from_smiles
 from sfa.data.structural import NodeFeatures as NodeFeatures, remark as remark
 from sfa.folders import data_root as data_root

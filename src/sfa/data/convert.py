@@ -81,9 +81,7 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
         raw.x = None if raw.x is None or raw.x.shape[1:] == (0,) else raw.x
         raw.name = name or own_name(raw)
         graphs = build(raw, name="graphs", node_features=node_features)
-        if "features_of" in obj:
-            graphs.features_of = obj.features_of
-        return graphs
+        return graphs.update({key: obj[key] for key in ("features_of", "scaffold") if key in obj})
     is_iterable = isinstance(obj, Iterable) or hasattr(obj, "__getitem__")
     if not is_iterable or isinstance(obj, (str, bytes, Mapping, BaseData)):
         raise InputError(f"A {type(obj).__name__} is no set of graphs; allowed is {MANY_GRAPHS}.")
@@ -155,7 +153,8 @@ def _graph_labels(graphs: Sequence[Any], ids: Sequence[int | str]) -> NDArray[An
         values = np.array([None]) if label is None else to_numpy(label)
         if values.size != 1:
             raise InputError(
-                f"The graph {one!r} has labels of shape {list(values.shape)}, but one label a graph is needed, or none."
+                f"The graph {one!r} has labels of shape {list(values.shape)}, but one a graph is needed, or none; "
+                "of several choose one, graph.y = graph.y[:, 0]."
             )
         labels[i] = values.reshape(-1)[0]
     return labels

@@ -4,10 +4,12 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.data.arrays import to_numpy
@@ -23,6 +25,8 @@ def set_labels(data: Data, y: Any, count: int, class_names: Sequence[str] | None
     Without `class_names` the classes are the distinct labels in sorted order; they get names when these say more than
     the numbers do (labels that are strings, or integers that are not exactly 0..C-1). With `class_names` the labels are
     positions in it, or are its strings. Unknown is -1, None, NaN or an empty string.
+
+    Numbers of which some is not whole are no classes: `y` is then float64, with NaN where unknown, and -1 is a number.
     """
     if y is None:
         return
@@ -30,8 +34,12 @@ def set_labels(data: Data, y: Any, count: int, class_names: Sequence[str] | None
     if y.shape not in ((count,), (count, 1)):
         raise InputError(
             f"There are {y.size} labels of shape {list(y.shape)} for {count} {item}s; one for each is needed "
-            f"([{count}]), -1 where it is unknown."
+            f"([{count}]), -1 where it is unknown. Of several columns choose one, y[:, 0]."
         )
+    targets = None if class_names is not None else real_values(y.ravel().tolist())
+    if targets is not None:
+        data.y = torch.from_numpy(targets)
+        return
     values = [_clean_label(value) for value in y.ravel().tolist()]
     known = {value for value in values if value is not None}
     if not known:
@@ -61,6 +69,17 @@ def set_labels(data: Data, y: Any, count: int, class_names: Sequence[str] | None
     data.y = torch.tensor([UNKNOWN if value is None else numbers[value] for value in values])
     if names is not None:
         data.class_names = names
+
+
+def real_values(values: Sequence[Any]) -> NDArray[np.float64] | None:
+    """Return labels as floats, NaN where there is none, if all are numbers and some is not whole; else None."""
+    known = [math.nan if value is None or type(value).__name__ == "NAType" else value for value in values]
+    if not all(isinstance(value, Real) for value in known):
+        return None
+    numbers = np.array(known, dtype=np.float64)
+    if np.isinf(numbers).any():
+        raise InputError(f"The label of item {np.isinf(numbers).argmax()} is infinite; it may be NaN, unknown.")
+    return numbers if (numbers[~np.isnan(numbers)] % 1 != 0).any() else None
 
 
 def is_unknown(text: str) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # isort: off
         LabelSignal as LabelSignal,
         LinkPrediction as LinkPrediction,
         Protocol as Protocol,
+        Regression as Regression,
     )
     from sfa.evaluate.protocols import default_protocol as default_protocol, possible as possible
     from sfa.evaluate.scores import Difference as Difference, Score as Score, paired_difference as paired_difference
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # isort: off
 _MODULES = {
     "diagnostics": "Diagnostics diagnose label_signal effective_rank singular_values relative_view_distance uniformity"
     " view_distance",
-    "protocols": "Classification Clustering LabelSignal LinkPrediction Protocol default_protocol possible",
+    "protocols": "Classification Clustering LabelSignal LinkPrediction Protocol Regression default_protocol possible",
     "scores": "Difference Score paired_difference pool_seeds score_difference",
 }
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -23,10 +23,31 @@ def labels_of(data: Data) -> Labels:
     if getattr(data, "y", None) is None:
         this = f"this {NOT_LABELED[task_of(data)]} has none"
         raise InputError(f"Evaluation needs labels, and {this}: give a table of ids and labels by --labels (labels=).")
+    if has_targets(data):
+        instead = "score them by --protocol ridge-60-20-20 (protocol=), or give classes as words"
+        raise InputError(f"Classes are needed here, and these labels are real numbers: {instead}.")
     y, count = np.asarray(data.y, dtype=np.int64), num_items(data)
     if y.shape != (count,):
         raise InputError(f"{count} {item_word(data)} need as many labels in one row, not some of shape {y.shape}.")
     return y
+
+
+def has_targets(data: Data) -> bool:
+    """Return whether the labels are numbers of which some is not whole: targets of a regression, and no classes."""
+    y = np.asarray([] if getattr(data, "y", None) is None else data.y)
+    return y.dtype.kind == "f" and bool((y[np.isfinite(y)] % 1 != 0).any())
+
+
+def targets_of(data: Data) -> NDArray[np.float64]:
+    """Return a number for every item, ``(n,)``, NaN where it is unknown: its target, or its class if that is one."""
+    if has_targets(data):
+        return np.asarray(data.y, dtype=np.float64).reshape(num_items(data))
+    y = labels_of(data)
+    names = getattr(data, "class_names", None) or range(int(y.max(initial=0)) + 1)
+    try:
+        return np.where(y >= 0, np.array([float(name) for name in names])[y], np.nan)
+    except ValueError:
+        raise InputError(f"Regression needs numbers, and the labels are {', '.join(map(repr, names))}.") from None
 
 
 def names_of(data: Data) -> dict[str, Any]:
@@ -45,7 +66,8 @@ def labeled_items(
     rarest = int(members.argmin())
     if members[rarest] < needed:
         name, items = class_name(int(classes[rarest]), class_names), items[:-1] if members[rarest] == 1 else items
-        raise InputError(f"Class {name} has {members[rarest]} labeled {items}; {why}.")
+        hint = "; amounts that are no classes are scored by --protocol ridge-60-20-20" if len(classes) > 20 else ""
+        raise InputError(f"Class {name} has {members[rarest]} labeled {items}; {why}{hint}.")
     return known
 
 

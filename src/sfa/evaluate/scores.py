@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sfa.errors import InputError
 
+FORMATS = {"r2": ".3f", "rmse": ".4g"}  # of numbers that are not in per cent
 DIGITS = 9  # decimals to which differences in per cent are compared; the rest is rounding
 
 
@@ -21,7 +22,7 @@ class Score:
 
     name: str
     protocol: str
-    values: Mapping[str, tuple[float, ...]]  # of each metric, the main one first, on every split or run, in per cent
+    values: Mapping[str, tuple[float, ...]]  # of each metric, the main one first, on every split, mostly in per cent
     chosen: tuple[Any, ...] = ()  # the setting that was selected on each split: C, a step, k …
     validation: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # metrics that it was selected by
     splits: str = ""  # digest of the protocol's settings and splits; scores can be paired if theirs is the same
@@ -47,8 +48,8 @@ class Score:
 
     def text(self, metric: str | None = None) -> str:
         """Format for instance as ``82.45 ± 0.82``; a single value just as ``82.45``."""
-        std = self.std(metric)
-        return f"{self.mean(metric):.2f}" + ("" if math.isnan(std) else f" ± {std:.2f}")
+        std, form = self.std(metric), FORMATS.get(metric or self.main, ".2f")
+        return f"{self.mean(metric):{form}}" + ("" if math.isnan(std) else f" ± {std:{form}}")
 
     __str__ = text
 

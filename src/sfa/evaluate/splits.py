@@ -7,13 +7,14 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate.inputs import Labels, class_name, labeled_items, labels_of, names_of
+from sfa.evaluate.inputs import Labels, class_name, has_targets, labeled_items, labels_of, names_of, targets_of
 from sfa.ranges import check_number, check_whole
-from sfa.tasks import Task, item_word
+from sfa.tasks import Task, item_word, num_items
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,41 @@ class FewPerClass(Splits):
         known = labeled_items(y, needed, f"a split needs at least {needed} of every class, {parts}", **names_of(data))
         generators = (np.random.default_rng([self.seed, i]) for i in range(count))
         return [Split(*class_parts(y, known, lambda _: (self.train, self.validation), rng)) for rng in generators]
+
+
+@dataclass(frozen=True)
+class GroupSplits(Splits):
+    """Random splits of the items with a label or a target, in which the members of a group are in one part.
+
+    Groups come in random order: to the test part if they fit there, else to the validation part, else to training.
+    """
+
+    train: float = 0.6
+    validation: float = 0.2
+    by: str = ""  # the attribute of the data that numbers the groups; if empty, every item is one
+    seed: int = 0
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:  # type: ignore[override]
+        return ("graph",) if self.by else ("node", "graph", "image")
+
+    def of(self, data: Data, count: int) -> list[Split]:
+        known = np.flatnonzero(np.isfinite(targets_of(data)) if has_targets(data) else labels_of(data) >= 0)
+        n, group, splits = len(known), data.get(self.by) if self.by else torch.arange(num_items(data)), []
+        if group is None or n < 20:
+            lacking = f"{self.by}s, which molecules read of SMILES have" if group is None else "20 labels"
+            raise InputError(f"These {item_word(data)} cannot be split so: they have no {lacking}.")
+        group = np.unique(np.asarray(group)[known], return_inverse=True)[1]
+        sizes, room = np.bincount(group), round(self.validation * n)
+        for number in range(count):
+            part, left = np.zeros(len(sizes), dtype=np.int64), [n, room, n - round(self.train * n) - room]
+            for one in np.random.default_rng([self.seed, number]).permutation(len(sizes)):
+                part[one] = next(place for place in (2, 1, 0) if sizes[one] <= left[place])
+                left[part[one]] -= sizes[one]
+            splits.append(Split(*(known[part[group] == place] for place in range(3))))
+        if any(min(map(len, vars(split).values())) < 2 for split in splits):
+            raise InputError(f"{len(sizes)} groups of {n} {item_word(data)} are too large to be split three ways.")
+        return splits
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """GraphCL (You et al., 2020) and what builds on it: JOAO and JOAOv2 (You et al., 2021), SimGRACE (Xia et al., 2022)."""
 
+import math
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
@@ -46,6 +47,9 @@ class GraphCL(TwoViewMethod):
     def make_head(self) -> nn.Module:
         """Build the projector between pooled feature maps and the loss."""
         return graph_projector(self.width)
+
+    def chance_loss(self, rows: int) -> float | None:
+        return math.log(max(1, rows - 1))
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor, *, of_each: bool = False) -> Tensor:
         return info_nce(z_alpha, z_beta, positive_in_denominator=False, tau=self.tau, of_each=of_each)

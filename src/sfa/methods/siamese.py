@@ -1,5 +1,6 @@
 """Siamese networks of images: SimCLR (Chen et al., 2020), Barlow Twins (2021) and SimSiam (Chen and He, 2021)."""
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -45,6 +46,9 @@ class SimCLR(TwoViewMethod):
         super().__init__(encoder, augmentation, spectral=spectral)
         self.head = mlp_head((self.width, head_hidden, head_width), batch_norm=False)
         self.tau = tau
+
+    def chance_loss(self, rows: int) -> float | None:
+        return math.log(2 * rows - 1)
 
     def loss(self, z_alpha: Tensor, z_beta: Tensor) -> Tensor:
         return nt_xent(z_alpha, z_beta, tau=self.tau, across_processes=self.across_processes)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,8 @@ from torch_geometric.data import Data
 from sfa.data import left_out_remark, remark
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Diagnostics, Protocol, Score, score_difference
-from sfa.evaluate.inputs import labels_of
+from sfa.evaluate.inputs import has_targets
+from sfa.evaluate.protocols.base import ProbeProtocol
 from sfa.evaluate.splits import Split
 from sfa.explore import cluster
 from sfa.report.page import encode_array, finite
@@ -167,7 +169,12 @@ def _items(data: Data, z: Tensor) -> dict[str, Any]:
         if task_of(data) == "node":
             named["degree"] = encode_array(np.bincount(data.edge_index[0], minlength=len(ids)), "int32")
         return named
-    return {**named, "labels": encode_array(data.y.numpy(), "int32"), "class_names": _class_names(data)}
+    labels, names = data.y.numpy(), None
+    if has_targets(data):  # which have colors by fifths
+        ends = np.nanquantile(labels, np.linspace(0, 1, 6))
+        names = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(ends)]
+        labels = np.where(np.isnan(labels), -1, np.searchsorted(ends[1:-1], labels, side="right"))
+    return {**named, "labels": encode_array(labels, "int32"), "class_names": names or _class_names(data)}
 
 
 def _class_names(data: Data) -> list[str]:
@@ -178,17 +185,17 @@ def _class_names(data: Data) -> list[str]:
 class Predictions(NamedTuple):
     """The labels ``(n,)`` that a probe predicts, also of items it was trained on, its split, and each item's part."""
 
-    labels: NDArray[np.int64]
+    labels: NDArray[Any]
     split: Split
     part: NDArray[np.uint8]
 
 
-def predict(z: Tensor, data: Data, protocol: Classification) -> Predictions:
+def predict(z: Tensor, data: Data, protocol: ProbeProtocol) -> Predictions:
     """Predict the labels of all items by the protocol's probe, trained on its first split of these data.
 
     Training and selection do not depend on the items to predict: on the test part it predicts what is scored.
     """
-    split, y = protocol.draw(data)[0], labels_of(data)
+    split, y = protocol.draw(data)[0], protocol.labels(data)
     rows = protocol.rows(z, len(y), item_word(data))
     everything = Split(split.train, split.validation, np.arange(len(y)))
     (found,) = protocol.probe.predict(rows, y, [everything], lambda: None)
@@ -255,8 +262,9 @@ def data_rows(data: Data) -> list[list[str]]:
     else:
         rows |= {"nodes": data.num_nodes, "edges": data.num_edges // 2, "features": data.num_features}
     if data.get("y") is not None:
-        labels = data.y[data.y >= 0]
-        rows |= {"classes": len(labels.unique()), **({"labelled": len(labels)} if len(labels) < len(data.y) else {})}
+        kind, known = ("different targets", ~data.y.isnan()) if has_targets(data) else ("classes", data.y >= 0)
+        labels = data.y[known]
+        rows |= {kind: len(labels.unique()), **({"labelled": len(labels)} if len(labels) < len(data.y) else {})}
     return [[name, str(value)] for name, value in rows.items()]
 
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.evaluate import Classification
-from sfa.evaluate.inputs import labels_of
+from sfa.evaluate.inputs import has_targets
+from sfa.evaluate.protocols.base import ProbeProtocol
 from sfa.export import Columns, Layout, check_export, write_embeddings
 from sfa.report.collect import PARTS, predict
 from sfa.run.display import Display, Rows, Shown, counted, display_of
@@ -120,11 +120,15 @@ def refuse_own_data(path: Path, source: Source, option: str) -> None:
 
 
 def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
-    """Return the class of each item and, if there are labels enough, the class that a probe predicts and its split."""
-    y = labels_of(data)
-    names = data.get("class_names") or [str(label) for label in range(int(y.max()) + 1)]
-    columns: dict[str, list[str | None]] = {"label": [names[label] if label >= 0 else None for label in y]}
-    protocol = cast(Classification, usual_protocol(data))
+    """Return the label of each item and, if there are labels enough, the label that a probe predicts and its split."""
+    protocol, names = cast(ProbeProtocol, usual_protocol(data)), data.get("class_names")
+
+    def text(label: Any) -> str | None:
+        if has_targets(data):
+            return None if np.isnan(label) else f"{label:.7g}"
+        return None if label < 0 else names[label] if names else str(label)
+
+    columns: dict[str, list[str | None]] = {"label": [*map(text, protocol.labels(data))]}
     try:
         protocol.check(data)
         found = predict(z, data, protocol)
@@ -135,6 +139,6 @@ def _label_columns(z: Tensor, data: Data, display: Display) -> Columns:
         f"Column predicted: by the probe of {protocol.name} on its first split, which learned from the "
         f"{counted(len(found.split.train), task_of(data))} whose part is train; those of test are new to it."
     )
-    columns["predicted"] = [names[label] for label in found.labels]
+    columns["predicted"] = [*map(text, found.labels)]
     columns["part"] = [PARTS[number] for number in found.part]
     return columns

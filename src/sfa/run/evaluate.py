@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Difference, Protocol, Score, possible, score_difference
 from sfa.evaluate.baselines import SupervisedModel, can_be_supervised, supervised_score
+from sfa.evaluate.scores import FORMATS
 from sfa.registry import resolve
 from sfa.report.page import finite
 from sfa.run import score_cache
@@ -82,11 +83,12 @@ def evaluate_run(
 ) -> Scores | Health:
     """Score a run's embeddings beside baselines without training: features, raw or propagated, the untrained encoder.
 
-    The values of every split are kept in the run folder. A graph without labels has :meth:`Run.health` instead.
+    The values of every split are kept in the run folder. Without labels it has :meth:`Run.health` instead.
 
     Args:
         protocol: The name of a protocol, or several; ``all`` is every one that these data allow. By default
-            ``honest-10-10-80`` for nodes, ``tu-svm-10fold`` for graphs, ``image-linear`` for images.
+            ``honest-10-10-80`` for nodes, ``tu-svm-10fold`` for graphs, ``image-linear`` for images, and
+            ``ridge-60-20-20`` for targets that are no whole numbers.
         supervised: Add an MLP and a GCN that learn from the labels of each split.
         data: The data of training, and with ``features`` those of its nodes, if they have moved or were in memory.
         labels: Table of ids and labels, if it was trained without labels.
@@ -98,7 +100,7 @@ def evaluate_run(
     named = [resolve("protocol", name) for name in asked if name != ALL]
     display = display_of(progress)
     (run,) = open_runs([run], data=data, features=features, labels=labels, data_root=data_root)
-    if not asked and not supervised and run.data.get("y") is None and task_of(run.data) == "node":
+    if not asked and not supervised and run.data.get("y") is None:
         run.tell_if_unfinished(display)
         return run.health()
     named = named if asked else [score_cache.usual_protocol(run.data)]
@@ -124,9 +126,10 @@ def evaluate_run(
         records[one.name] = score_cache.keep_scores(run, one, scores[one.name], display)
     refused = {name: reason for name, reason in refused.items() if name not in scores}
     others = [name for name in others if name in refused]
+    alike = {reason: [name for name in refused if refused[name] == reason] for reason in refused.values()}
     remarks = [
         *(f"{one.name}: {one.description}" for one in chosen if one.name in scores),
-        *(f"not here, {name}: {reason}" for name, reason in refused.items() if name not in others),
+        *(f"not here, {', '.join(names)}: {reason}" for reason, names in alike.items() if names[0] not in others),
         *([_of_other_tasks(others)] if others else []),
     ]
     return Scores(scores, records, refused, remarks)
@@ -183,9 +186,10 @@ class Comparison(Shown):
         rows = []
         for number, (path, score, found) in enumerate(zip(self.paths, self.scores, self.differences, strict=True)):
             for metric, difference in found.items():
-                cells = [f"{difference.mean:+.2f}", "–", "–"] if number else [""] * 3
+                form = "+" + FORMATS.get(metric, ".2f")
+                cells = [f"{difference.mean:{form}}", "–", "–"] if number else [""] * 3
                 if number and not math.isnan(difference.low):
-                    cells[1:] = [f"[{difference.low:+.2f}, {difference.high:+.2f}]", f"{difference.p_value:.2g}"]
+                    cells[1:] = [f"[{difference.low:{form}}, {difference.high:{form}}]", f"{difference.p_value:.2g}"]
                 rows.append([str(path), score.name, metric, score.text(metric), *cells])
         return ["run", "", "metric", "score", "difference", "95 % interval", "p (Wilcoxon)"], rows
 

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from sfa.errors import InputError
-from sfa.evaluate.health import AUC, NEAR, RANK, measure_health
+from sfa.evaluate.health import RANK, measure_health
 from sfa.report.page import finite
 from sfa.run.display import Rows, Shown
-from sfa.tasks import task_of
+from sfa.tasks import Task, item_word, task_of
 
 if TYPE_CHECKING:
     from sfa.run.run import Run
 
 COLLAPSED, ALIKE, AT_CHANCE = 1.5, 0.99, 0.99  # effective rank; mean cosine; share of the chance level
-FEATURES = "other features, or --set feature_norm=standard"
+TRY: dict[Task, str] = {
+    "node": "other features, or --set feature_norm=standard",
+    "graph": "or another --method, such as infograph",
+    "image": "or weaker views, --set augmentation.strength=weak",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,25 +46,31 @@ class Health(Shown):
 
 
 def health_of(run: Run) -> Health:
-    """Measure a run, and look for a loss at chance, for collapse, and for features that are better untrained."""
-    if task_of(run.data) != "node":
-        raise InputError("Health without labels is measured of the nodes of one graph, and this is a set: give labels.")
-    method = run.method
-    table, alike, links, most = measure_health(method.embed, run.data, name=run.name, hide=not method.transductive)
-    own, remarks, warnings = table.iloc[-1], [f"{NEAR}: {most:.1f} at most, as many nodes have fewer neighbors."], []
-    if links:
-        remarks.append(f"{AUC}: {links} links were taken out of the graph before embedding, but not before training.")
+    """Measure a run, and look for a loss at chance, for collapse, and for what is better without training."""
+    method, data, task, items = run.method, run.data, task_of(run.data), item_word(run.data)
+    others = {} if task == "node" or not method.learns else {"untrained encoder": run.untrained.embed}
+    given: dict[str, Any] = {"hide": not method.transductive, "views": method.augmentation, "others": others}
+    table, alike, count, most = measure_health(method.embed, data, name=run.name, **given)
+    own, (near, auc), remarks, warnings = table.iloc[-1], table.columns[1:], list[str](), list[str]()
+    if task == "node":
+        remarks.append(f"{near}: {most:.1f} at most, as many nodes have fewer neighbors.")
+    if task == "node" and count:
+        remarks.append(f"{auc}: {count} links were taken out of the graph before embedding, but not before training.")
+    if task != "node":
+        remarks.append(f"The last two columns are of two random views of each of {count} {items}, as in training.")
     loss = run.metrics[-1].get("loss", math.nan) if run.metrics else math.nan
     if (chance := run.chance) is not None:
         remarks.insert(0, f"Loss: {loss:.4g}, and {chance:.4g} by chance.")
         if loss > AT_CHANCE * chance:
-            said = "The loss is at its chance level, training has told no nodes apart"
-            warnings.append(f"{said}: try another --lr, more --epochs, another --seed, {FEATURES}.")
+            said = f"The loss is at its chance level, training has told no {items} apart"
+            warnings.append(f"{said}: try another --lr, more --epochs, another --seed, {TRY[task]}.")
     if own[RANK] < COLLAPSED or alike > ALIKE:
-        seen = f"effective rank {own[RANK]:.1f}, mean cosine of two nodes {alike:.3f}"
-        warnings.append(f"The embedding has collapsed, nodes look alike ({seen}): try a smaller --lr, {FEATURES}.")
-    lead = table.loc["propagated features"] - own
-    if links and lead[NEAR] > 0 and lead[AUC] > 50 / math.sqrt(links):  # some two standard errors
-        advice = "--method propagate, which trains nothing, more --epochs, another --seed, " if method.learns else ""
-        warnings.append(f"Propagated features, without training, are better in both columns: try {advice}{FEATURES}.")
+        seen = f"effective rank {own[RANK]:.1f}, and {alike:.1%} of their squared length is the same in all"
+        warnings.append(f"The embedding has collapsed, {items} look alike ({seen}): try a smaller --lr, {TRY[task]}.")
+    leads = table.iloc[1:-1] - own
+    better = leads.index[(leads[near] > 0) & (leads[auc] > 50 / math.sqrt(count or 1))]  # some two standard errors
+    if len(better):
+        advice = "--method propagate, which trains nothing, " if task == "node" else ""
+        advice = f"{advice}more --epochs, another --seed, " if method.learns else ""
+        warnings.append(f"Better in both columns, without training: {', '.join(better)}. Try {advice}{TRY[task]}.")
     return Health(table, warnings, remarks)

@@ -16,7 +16,6 @@ from sfa.run.evaluate import caveat
 from sfa.run.health import Health
 from sfa.run.run import Run, open_runs, set_threads
 from sfa.run.score_cache import require_same_splits, score_together, usual_protocol
-from sfa.tasks import task_of
 from sfa.train import RunFolder
 
 REPORT = "report.html"  # the page of a run, in its folder
@@ -83,8 +82,7 @@ def report_run(
                 raise
             no_scores = str(error)
             display.say(f"No scores: {no_scores}")
-            if task_of(opened[0].data) == "node":
-                healths = [run.scores if isinstance(run.scores, Health) else run.health() for run in opened]
+            healths = [run.scores if isinstance(run.scores, Health) else run.health() for run in opened]
     for run in opened:
         run.tell_if_unfinished(display)
     scores: list[list[Score]] = [[] for _ in opened]

@@ -39,7 +39,7 @@ from sfa.train import Progress, RunFolder, load_checkpoint
 if TYPE_CHECKING:
     from sfa.run.evaluate import Scores
 
-SAMPLERS = ("whole", "neighbours", "starts", "random-nodes")  # those whose seeds are the rows of a step
+SAMPLERS = ("whole", "neighbours", "starts", "random-nodes", "graphs", "images")  # whose seeds are the rows of a step
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +92,8 @@ class Run(Shown):
     @property
     def chance(self) -> float | None:
         """The loss of a step that tells nothing apart, if it is known."""
-        sampler, n = self.recipe.sampler, num_items(self.data)
+        learned = self.data.get("train_mask") if task_of(self.data) == "image" else None
+        sampler, n = self.recipe.sampler, num_items(self.data) if learned is None else int(learned.sum())
         steps = math.ceil(n / sampler.get("batch_size", n)) * self.recipe.training.accumulate
         return self.method.chance_loss(max(2, round(n / steps))) if sampler["name"] in SAMPLERS else None
 

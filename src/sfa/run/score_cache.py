@@ -14,8 +14,9 @@ from sfa.atomic import write_text
 from sfa.errors import InputError
 from sfa.evaluate import Protocol, Score
 from sfa.evaluate.baselines import BASELINES
-from sfa.evaluate.inputs import is_sparse, sparse_rows
+from sfa.evaluate.inputs import has_targets, is_sparse, sparse_rows
 from sfa.evaluate.protocols import Embedder, default_protocol
+from sfa.evaluate.protocols.base import REGRESSION
 from sfa.registry import resolve
 from sfa.run.display import Display, counted
 from sfa.run.legacy import flatten
@@ -67,7 +68,7 @@ def kept_scores(run: Run, protocol: Protocol) -> Known:
 
 def usual_protocol(data: Data) -> Protocol:
     """Return the default protocol for these data."""
-    protocol: Protocol = resolve("protocol", default_protocol(task_of(data)))
+    protocol: Protocol = resolve("protocol", REGRESSION if has_targets(data) else default_protocol(task_of(data)))
     return protocol
 
 

@@ -19,6 +19,7 @@ from sfa.data.readers.edge_list import OLD_RULES
 from sfa.data.readers.image_folder import holds_images
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
+from sfa.evaluate.inputs import has_targets
 from sfa.folders import existing
 from sfa.run.display import Display, counted
 from sfa.tasks import Task, task_of
@@ -178,6 +179,7 @@ def with_labels(data: Data, labels: str | Path) -> Data:
 
 def tell_of_data(data: Data, display: Display) -> None:
     """Say what was read of an edge list, and so if features of nodes are not their own or images were left out."""
-    for message in (describe(data) if "edges_read" in data else None, remark(data), left_out_remark(data)):
+    real = "Labels are real numbers, and so scores are of regression." if has_targets(data) else None
+    for message in (describe(data) if "edges_read" in data else None, real, remark(data), left_out_remark(data)):
         if message is not None:
             display.say(message)

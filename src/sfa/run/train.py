@@ -250,13 +250,13 @@ def _evaluate_if_possible(run: Run, display: Display, loggers: Loggers) -> Run:
         protocol.check(run.data)
     except InputError as error:
         display.say(f"No scores: {error}")
-        return replace(run, scores=run.health() if task_of(run.data) == "node" else None)
+        return replace(run, scores=run.health())
     scores = evaluate_run(run, progress=display)
     assert not isinstance(scores, Health), "there are labels"
     own = scores.of[protocol.name][-1]
     logged = {metric: own.mean(metric) for metric in own.values}
     logged |= {f"{metric}_std": own.std(metric) for metric in own.values}
     loggers.log({"epoch": run.progress.epoch, "scores": {protocol.name: finite(logged)}})
-    for warning in run.health().warnings if task_of(run.data) == "node" else []:
+    for warning in run.health().warnings:
         display.say(f"Note: {warning}")
     return replace(run, scores=scores)

@@ -16,6 +16,8 @@ from sfa.registry import registered, resolve
 
 FEW_LABELS = ["honest-1-10-89", "few-5"]
 OF_GRAPHS = ["tu-svm-10fold", "tu-linear-10fold"]
+OF_TARGETS = ["ridge-60-20-20", "ridge-scaffold"]
+OF_MOLECULES = ["linear-scaffold", "ridge-scaffold"]
 OF_NODES = ["public", "link-prediction"]
 OF_IMAGES = ["image-linear", "image-sgd", "image-knn"]
 
@@ -34,6 +36,8 @@ def test_all_are_there_under_their_names() -> None:
         "label-signal",
         "link-prediction",
         *OF_GRAPHS,
+        "linear-scaffold",
+        *OF_TARGETS,
         *OF_IMAGES,
     ]
     assert all(
@@ -52,6 +56,7 @@ def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> Non
     graph = blobs(100)
     allowed, refused = possible(graph)
     refused_here = ("public", "honest-10-10-80-sklearn", "label-signal", "honest-1-10-89", *OF_GRAPHS, *OF_IMAGES)
+    refused_here += (*OF_MOLECULES, "ridge-60-20-20")
     assert [p.name for p in allowed] == [n for n in registered("protocol") if n not in refused_here]
     assert "no `train_mask`" in refused["public"]
     assert "ask for it by name" in refused["honest-10-10-80-sklearn"]
@@ -72,7 +77,7 @@ def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> Non
 def test_what_a_graph_set_allows_and_why_not_the_rest(blob_set: Callable[..., Data]) -> None:
     graphs = blob_set(600)
     allowed, refused = possible(graphs)
-    refused_here = ("honest-10-10-80-sklearn", "label-signal", *OF_NODES, *OF_IMAGES)
+    refused_here = ("honest-10-10-80-sklearn", "label-signal", *OF_NODES, *OF_IMAGES, *OF_MOLECULES, "ridge-60-20-20")
     assert [p.name for p in allowed] == [n for n in registered("protocol") if n not in refused_here]
     for name in OF_NODES:
         assert refused[name] == f"{name} scores the nodes of one graph, and pairs is a set of graphs."
@@ -111,7 +116,7 @@ def test_every_protocol_says_what_it_scores() -> None:
     of_graphs = {name: protocol.tasks == ("graph",) for name, protocol in registered("protocol").items()}
     of_nodes = {name: protocol.tasks == ("node",) for name, protocol in registered("protocol").items()}
     of_images = {name: protocol.tasks == ("image",) for name, protocol in registered("protocol").items()}
-    assert [name for name, only in of_graphs.items() if only] == OF_GRAPHS
+    assert [name for name, only in of_graphs.items() if only] == OF_GRAPHS + OF_MOLECULES
     assert [name for name, only in of_images.items() if only] == OF_IMAGES
     assert resolve("protocol", "clustering").tasks == ("node", "graph", "image")
     assert [name for name, only in of_nodes.items() if only] == OF_NODES
@@ -136,7 +141,7 @@ def test_digests_are_those_that_ledgers_hold() -> None:
     assert {
         name: resolve("protocol", name).digest(cora)[:16]
         for name in registered("protocol")
-        if name not in OF_GRAPHS + OF_IMAGES
+        if name not in OF_GRAPHS + OF_IMAGES + OF_TARGETS + OF_MOLECULES
     } == {
         "honest-10-10-80": "f41214296f90354f",
         "honest-10-10-80-sklearn": "62006fa7e8605923",

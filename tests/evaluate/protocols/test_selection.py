@@ -71,7 +71,10 @@ def items_for(protocol: Classification, graph: Data) -> Data:
         return graph.update({"z": graph.x})
     if "image" in protocol.tasks:
         return Data(x=torch.zeros(n, 1, 1, 1, dtype=torch.uint8), y=graph.y, z=graph.x)
-    return Data(x=graph.x, y=graph.y, z=graph.x, edge_index=torch.empty(2, 0).long(), ptr=torch.arange(n + 1))
+    edges = torch.empty(2, 0).long()
+    return Data(
+        x=graph.x, y=graph.y, z=graph.x, edge_index=edges, ptr=torch.arange(n + 1), scaffold=torch.arange(n) // 3
+    )
 
 
 def predictions(protocol: Classification, graph: Data, split: Split) -> Any:
@@ -110,6 +113,7 @@ def test_test_labels_change_nothing_but_the_score(name: str, blobs: Callable[...
         ("bgrl-20-80", "train", 0.2),
         ("tu-svm-10fold", "train", 0.9),
         ("tu-linear-10fold", "train", 0.9),
+        ("linear-scaffold", "validation", 0.1),
         ("image-linear", "validation", 0.1),
         ("image-sgd", "validation", 0.1),
         ("image-knn", "validation", 0.1),

@@ -21,6 +21,7 @@ from sfa.data.graph import adjacency_edges, count_nodes
 from sfa.data.labels import MASKS, check_ids
 from sfa.data.readers.edge_list import BY_NAME, EdgeColumns, read_edge_list
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
+from sfa.data.readers.molecules import find_smiles, read_molecules
 from sfa.data.readers.tables import SUFFIXES as FEATURE_SUFFIXES
 from sfa.data.readers.tables import parse_ids, read_features, read_labels, read_pairs
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
@@ -46,8 +47,9 @@ def read_graph(
 
     The file is a `.npz` (see `read_npz`), `.csv`, `.tsv` or `.txt` (edge list), `.pt` (PyG Data), `.gml` or `.graphml`;
     nothing in it is ever run or unpickled. A graph set is a folder (see `read_graph_folder`), a `.npz` with a key `ptr`
-    or a `.pt` with a list of PyG Data; `labels` are then its graphs'. Where there are no features, `node_features` says
-    what to make them of: `degree`, `random` or `spectral`. `columns` are those of edge lists.
+    or a `.pt` with a list of PyG Data, or a table of SMILES (`read_molecules`); `labels` are then its graphs'. Where
+    there are no features, `node_features` says what to make them of: `degree`, `random` or `spectral`. `columns` are
+    those of edge lists.
     """
     if node_features is not None:
         NodeFeatures.parse(node_features)  # before anything is read
@@ -59,10 +61,13 @@ def read_graph(
                 "looked for in NAME.features.csv or NAME.features.npy there."
             )
         return read_graph_folder(full, labels, node_features, columns)
+    if find_smiles(full):
+        given = {"features": features, "node-features": node_features, **columns.given}
+        return read_molecules(full, None if labels is None else existing(labels, "label"), given)
     if full.suffix.lower() not in SUFFIXES:
         raise InputError(
-            f"A graph cannot be read from {full}: its suffix must be one of {', '.join(SUFFIXES)}. Images are given as "
-            "the folder that they are in."
+            f"A graph cannot be read from {full}: its suffix must be one of {', '.join(SUFFIXES)}, .smi. Images are "
+            "given as the folder that they are in."
         )
     label_path = None if labels is None else existing(labels, "label")
     table = None if features is None else read_features(existing(features, "feature"))

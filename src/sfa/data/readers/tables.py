@@ -1,10 +1,12 @@
 """Read tables: edge lists (source, target, perhaps weight), features of nodes, and labels (id, label)."""
 
 import csv
+import math
 import os
 import warnings
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +97,15 @@ def parse_ids(texts: Iterable[object]) -> list[int] | list[str]:
     return numbers if fit and list(map(str, numbers)) == ids else ids
 
 
-def parse_labels(texts: list[str]) -> list[int | str | None]:
-    """Return labels as integers if all known ones are written like integers, otherwise as text; None if unknown."""
+def parse_labels(texts: list[str]) -> Sequence[float | str | None]:
+    """Return labels as integers if all known ones are written like integers, otherwise as text; None if unknown.
+
+    Numbers of which some is not whole are floats, NaN if unknown.
+    """
+    with suppress(ValueError):
+        numbers = [math.nan if text.strip() in MISSING else float(text) for text in texts]
+        if any(number % 1 > 0 for number in numbers):
+            return numbers
     known: Iterator[int | str] = iter(parse_ids(text for text in texts if not is_unknown(text)))
     return [None if is_unknown(text) else next(known) for text in texts]
 

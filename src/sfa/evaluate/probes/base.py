@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, TypeAlias
 
 import torch
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
@@ -24,9 +25,9 @@ BATCH_NUMBERS = 2**24  # similarities and votes that are held at a time
 class Prediction:
     """Predictions of the classifier that was chosen on a split."""
 
-    test: Labels  # predicted labels of the test part
+    test: NDArray[Any]  # predicted labels, or targets, of the test part
     chosen: Any  # the selected setting
-    validation: float  # the accuracy by which it was selected, in per cent
+    validation: float  # the accuracy by which it was selected, in per cent, or r2 of a regression
     ranked: Labels | None = None  # likeliest labels of the test part, best first, (test, ≤ RANKS); -1 is no label
 
 

@@ -1,20 +1,22 @@
-"""Linear probes: penalized logistic regression, one classifier a class, and training by Adam or SGD."""
+"""Linear probes: penalized logistic regression, one classifier a class, training by Adam or SGD, ridge regression."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import torch
 from joblib import parallel_config  # type: ignore[import-untyped]
 from scipy import sparse
 from sklearn import config_context
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
@@ -257,3 +259,28 @@ class LinearClassifiers(nn.Module):
         for parameter, velocity, gradient in zip((self.w, self.b), velocities, gradients, strict=True):
             velocity.mul_(self.momentum).add_(gradient)
             parameter.sub_(lrs * velocity)
+
+
+@dataclass(frozen=True)
+class RidgeProbe(Probe):
+    """Ridge regression with the penalty ``alpha`` chosen on validation; of equally good values the largest.
+
+    Dense columns are standardized by the training part. Sparse rows are counts, and only centered: a rare kind would
+    come to weigh as much as a common one.
+    """
+
+    alphas: tuple[float, ...] = (1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5)
+    unit_rows: bool = False
+    takes_sparse: ClassVar[bool] = True
+
+    def predict_split(self, z: Any, y: Any, split: Split, number: int) -> Prediction:
+        scaler, alphas = StandardScaler(with_std=not sparse.issparse(z)), sorted(self.alphas, reverse=True)
+        rows = [z[part] for part in (split.train, split.validation, split.test)]
+        rows = [part.toarray() if sparse.issparse(part) else part.double().numpy() for part in rows]
+        train, look, test = scaler.fit_transform(rows[0]), *map(scaler.transform, rows[1:])
+        targets = np.repeat(y[split.train, None], len(alphas), axis=1)  # one penalty each, of one matrix of products
+        with threadpool_limits(1):
+            model = Ridge(alpha=alphas).fit(train, targets)
+        shares = [r2_score(y[split.validation], column) for column in model.predict(look).T]
+        best = int(np.argmax(shares))
+        return Prediction(model.predict(test)[:, best], alphas[best], float(shares[best]))

@@ -4,15 +4,18 @@ from collections.abc import Callable
 from functools import partial
 
 from sfa.evaluate.probes import AdamProbe, KNNProbe, LogisticProbe, OneVsRestProbe, SgdProbe, SVMProbe, WeightedKNNProbe
+from sfa.evaluate.probes.linear import RidgeProbe
 from sfa.evaluate.protocols.base import Classification, Clustering, Embedder, LabelSignal, Protocol, default_protocol
+from sfa.evaluate.protocols.base import Regression as Regression
 from sfa.evaluate.protocols.base import possible as possible
 from sfa.evaluate.protocols.link_prediction import LinkPrediction
-from sfa.evaluate.splits import FewPerClass, HeldOutSplits, PublicSplits, RandomSplits, StratifiedFolds
+from sfa.evaluate.splits import FewPerClass, GroupSplits, HeldOutSplits, PublicSplits, RandomSplits, StratifiedFolds
 from sfa.registry import register
 
 __all__ = ["Classification", "Clustering", "Embedder", "LabelSignal", "LinkPrediction", "Protocol", "default_protocol"]
 
 _TENTHS = RandomSplits(train=0.1, validation=0.1)
+_BY_SCAFFOLD = GroupSplits(train=0.8, validation=0.1, by="scaffold")
 _POWERS = tuple(2.0**power for power in range(-10, 11))
 _MAKERS: dict[str, Callable[[str, str], Protocol]] = {  # in the order of `sfa list protocols`
     "honest-10-10-80": partial(Classification, splits=_TENTHS, probe=LogisticProbe()),
@@ -29,6 +32,9 @@ _MAKERS: dict[str, Callable[[str, str], Protocol]] = {  # in the order of `sfa l
     "link-prediction": LinkPrediction,
     "tu-svm-10fold": partial(Classification, splits=StratifiedFolds(10), probe=SVMProbe("rbf"), repeats=10),
     "tu-linear-10fold": partial(Classification, splits=StratifiedFolds(10), probe=SVMProbe("linear"), repeats=10),
+    "linear-scaffold": partial(Classification, splits=_BY_SCAFFOLD, probe=LogisticProbe()),
+    "ridge-60-20-20": partial(Regression, splits=GroupSplits(), probe=RidgeProbe()),
+    "ridge-scaffold": partial(Regression, splits=_BY_SCAFFOLD, probe=RidgeProbe()),
     "image-linear": partial(Classification, splits=HeldOutSplits(), probe=LogisticProbe(), repeats=1),
     "image-sgd": partial(Classification, splits=HeldOutSplits(), probe=SgdProbe(), repeats=1),
     "image-knn": partial(Classification, splits=HeldOutSplits(), probe=WeightedKNNProbe(), repeats=1),
@@ -36,6 +42,8 @@ _MAKERS: dict[str, Callable[[str, str], Protocol]] = {  # in the order of `sfa l
 _CHOSEN = "logistic regression on unit rows, C chosen on validation, test read once"
 _HONEST = f"20 random splits 10/10/80, {_CHOSEN}"
 _IN_FOLDS = "C from 10^-3 to 10^3 chosen by 5-fold cross-validation on the training part"
+_RIDGE = "ridge regression on columns of variance 1, alpha chosen on validation, test read once"
+_SCAFFOLDS = "20 random splits 80/10/10 of molecules, each Bemis-Murcko scaffold in one part"
 _DESCRIPTIONS = {
     "honest-10-10-80": _HONEST,
     "honest-10-10-80-sklearn": f"{_HONEST}; fitted by scikit-learn, one after another",
@@ -58,6 +66,9 @@ _DESCRIPTIONS = {
     "tu-svm-10fold": f"10 stratified folds of a graph set: SVM with an RBF kernel on the rows as they are, {_IN_FOLDS}",
     "tu-linear-10fold": "10 stratified folds of a graph set: linear SVM on columns of mean 0 and variance 1, or on "
     f"sparse counts as they are, {_IN_FOLDS}",
+    "linear-scaffold": f"{_SCAFFOLDS}: {_CHOSEN}",
+    "ridge-60-20-20": f"real-valued targets, 20 random splits 60/20/20: {_RIDGE}",
+    "ridge-scaffold": f"real-valued targets, {_SCAFFOLDS}: {_RIDGE}",
     "image-linear": "an image set's own test part, or a fifth of it: logistic regression on unit rows, C chosen on a "
     "tenth held out of the training images, test read once",
     "image-sgd": "the same parts: a linear classifier on the rows as they are by 100 epochs of SGD as in published "

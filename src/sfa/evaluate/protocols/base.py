@@ -2,16 +2,17 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, TypeVar
 from weakref import ref
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, r2_score, root_mean_squared_error
 from sklearn.metrics.cluster import contingency_matrix
 from threadpoolctl import threadpool_limits
 from torch import Tensor
@@ -19,8 +20,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate.diagnostics import label_signal
-from sfa.evaluate.inputs import Labels, dense_rows, is_sparse, labeled_items, labels_of, sparse_rows
-from sfa.evaluate.probes.base import RANKS, Probe, accuracy, ignore_warnings
+from sfa.evaluate.inputs import Labels, dense_rows, is_sparse, labeled_items, labels_of, sparse_rows, targets_of
+from sfa.evaluate.probes.base import RANKS, Prediction, Probe, accuracy, ignore_warnings
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split, Splits
 from sfa.graph.structure import WeakTensorCache
@@ -34,6 +35,7 @@ BY_NAME = {  # protocols that are not meant by "all", and why
     "label-signal": "It is a diagnosis and no score: ask for it by name.",
 }
 DEFAULTS: dict[Task, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold", "image": "image-linear"}
+REGRESSION = "ridge-60-20-20"  # the default for targets
 DIRECTIONS = (1, 4, 16, 64, 256)  # of the label signal
 P = TypeVar("P", bound="Protocol")
 S = TypeVar("S")
@@ -114,11 +116,8 @@ def draw_once(protocol: Protocol, data: Data, key: Any, draw: Callable[[], S]) -
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classification(Protocol):
-    """Accuracy of a probe on the test part of each split.
-
-    Of images of more than 5 classes, also how often the right one is among the 5 likeliest (``top-5``), if it ranks.
-    """
+class ProbeProtocol(Protocol):
+    """A protocol of splits, on whose test part a probe is scored."""
 
     splits: Splits
     probe: Probe
@@ -127,12 +126,16 @@ class Classification(Protocol):
     def tasks(self) -> tuple[Task, ...]:  # type: ignore[override]
         return self.splits.tasks
 
+    def labels(self, data: Data) -> NDArray[Any]:
+        """Return what it predicts of every item."""
+        return labels_of(data)
+
     def draw(self, data: Data) -> list[Split]:
         self.check_task(data)
         return draw_once(self, data, data.y, lambda: self.splits.of(data, self.repeats))
 
     def check(self, data: Data) -> None:
-        self.probe.check(self.draw(data), labels_of(data), item_word(data))
+        self.probe.check(self.draw(data), self.labels(data), item_word(data))
 
     def count(self, data: Data) -> int:
         return len(self.draw(data))
@@ -142,23 +145,53 @@ class Classification(Protocol):
 
     def measure(self, embedding: Any, data: Data, on_split: Callable[[], None]) -> Score:
         self.check(data)
-        splits, y = self.draw(data), labels_of(data)
+        splits, y = self.draw(data), self.labels(data)
         z = self.rows(embedding(data) if callable(embedding) else embedding, len(y), item_word(data))
         found = list(self.probe.predict(z, y, splits, on_split))
-        pairs = [(one, y[split.test]) for one, split in zip(found, splits, strict=True)]
-        values = {"accuracy": tuple(float(accuracy(one.test, labels)) for one, labels in pairs)}
-        ranked = [(one.ranked, labels) for one, labels in pairs if one.ranked is not None]
-        if task_of(data) == "image" and len(ranked) == len(splits) and len(np.unique(y[y >= 0])) > RANKS:
-            hits = ((best == labels[:, None]).any(1) for best, labels in ranked)
-            values[f"top-{RANKS}"] = tuple(100 * float(hit.mean()) for hit in hits)
+        values = self.metrics([(one, y[split.test]) for one, split in zip(found, splits, strict=True)], data)
         chosen, validation = tuple(one.chosen for one in found), tuple(one.validation for one in found)
-        return Score("", self.name, values, chosen, {"accuracy": validation})
+        return Score("", self.name, values, chosen, {next(iter(values)): validation})
+
+    @abstractmethod
+    def metrics(self, pairs: Sequence[tuple[Prediction, NDArray[Any]]], data: Data) -> dict[str, tuple[float, ...]]:
+        """Compute each metric on every split, from predictions of the test part and its labels."""
 
     def rows(self, z: Any, count: int, items: str) -> Any:
         """Return an embedding in the form that the probe takes."""
         if self.probe.unit_rows:
             return unit_rows(dense_rows(z, count, items))
         return (sparse_rows if self.probe.takes_sparse and is_sparse(z) else dense_rows)(z, count, items)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classification(ProbeProtocol):
+    """Accuracy of a probe on the test part of each split.
+
+    Of images of more than 5 classes, also how often the right one is among the 5 likeliest (``top-5``), if it ranks.
+    """
+
+    def metrics(self, pairs: Sequence[tuple[Prediction, Labels]], data: Data) -> dict[str, tuple[float, ...]]:
+        y, values = labels_of(data), {"accuracy": tuple(float(accuracy(one.test, labels)) for one, labels in pairs)}
+        ranked = [(one.ranked, labels) for one, labels in pairs if one.ranked is not None]
+        if task_of(data) == "image" and len(ranked) == len(pairs) and len(np.unique(y[y >= 0])) > RANKS:
+            hits = ((best == labels[:, None]).any(1) for best, labels in ranked)
+            values[f"top-{RANKS}"] = tuple(100 * float(hit.mean()) for hit in hits)
+        return values
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression(ProbeProtocol):
+    """``r2``, the share of the variance that a probe explains on the test part of each split, and ``rmse``, its error.
+
+    Labels that are whole numbers are taken as numbers too.
+    """
+
+    def labels(self, data: Data) -> NDArray[Any]:
+        return targets_of(data)
+
+    def metrics(self, pairs: Sequence[tuple[Prediction, NDArray[Any]]], data: Data) -> dict[str, tuple[float, ...]]:
+        errors = {"r2": r2_score, "rmse": root_mean_squared_error}
+        return {name: tuple(float(error(y, one.test)) for one, y in pairs) for name, error in errors.items()}
 
 
 @dataclass(frozen=True)
@@ -240,6 +273,8 @@ def possible(data: Data) -> tuple[list[Protocol], dict[str, str]]:
             if name in BY_NAME:
                 raise InputError(BY_NAME[name])
             protocol.check(data)
+            if isinstance(protocol, Regression) and not torch.as_tensor(data.y).is_floating_point():
+                raise InputError("The labels are whole numbers, which count as classes: ask for it by name.")
             allowed.append(protocol)
         except InputError as error:
             refused[name] = str(error)

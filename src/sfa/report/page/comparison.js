@@ -33,8 +33,8 @@ function comparisonSection(data) {
     { name: several ? "run" : "embedding", value: (row) => row.name },
     ...(new Set(measures.map((one) => one.protocol)).size > 1 ? [{ name: "protocol", value: (row) => row.score.protocol }] : []),
     ...(measures.length > 1 ? [{ name: "metric", value: (row) => row.score.metric }] : []),
-    { name: measures.length > 1 ? "mean" : measures[0].metric, value: (row) => row.score.mean, text: (row) => fixed(row.score.mean), number: true },
-    { name: "±", value: (row) => row.score.std, text: (row) => fixed(row.score.std), number: true },
+    { name: measures.length > 1 ? "mean" : measures[0].metric, value: (row) => row.score.mean, text: (row) => scoreNumber(row.score, row.score.mean), number: true },
+    { name: "±", value: (row) => row.score.std, text: (row) => scoreNumber(row.score, row.score.std), number: true },
     { name: "splits", value: (row) => row.score.values.length, number: true },
   ];
   if ((data.comparison ?? []).length)
@@ -54,7 +54,7 @@ function comparisonSection(data) {
   );
   const spread = Math.max(...counts) < 2 ? ", of one split" : `; ± is the standard deviation over the ${counts.size > 1 ? "splits" : splitsText(rows[0].score)}`;
   const notes = [
-    `Scores in per cent${spread}. A heading sorts the table.`,
+    `Scores${rows.every((row) => isInPerCent(row.score)) ? " in per cent" : ""}${spread}. A heading sorts the table.`,
     (data.comparison ?? []).length ? `Differences are from ${data.runs[0].name}, split by split.` : null,
     data.comparison_note ?? null,
   ].filter(Boolean);

@@ -5,9 +5,9 @@ const data = JSON.parse(document.getElementById("data").textContent);
 function headline({ runs }) {
   const scores = runs.map(mainScore).filter((score) => score && sameMeasure(score, mainScore(runs[0]) ?? score));
   if (!scores.length) return null;
-  if (runs.length === 1) return [el("b", {}, meanAndStd(scores[0].mean, scores[0].std)), ` ${scores[0].metric}, per cent, ${scores[0].values.length > 1 ? "over" : "on"} ${splitsText(scores[0])}`];
+  if (runs.length === 1) return [el("b", {}, scoreText(scores[0])), ` ${scores[0].metric}${unitOf(scores[0])}, ${scores[0].values.length > 1 ? "over" : "on"} ${splitsText(scores[0])}`];
   const means = scores.map((score) => score.mean);
-  return [el("b", {}, `${fixed(Math.min(...means))} to ${fixed(Math.max(...means))}`), ` ${scores[0].metric}, per cent, of ${counted(scores.length, "run")}`];
+  return [el("b", {}, `${scoreNumber(scores[0], Math.min(...means))} to ${scoreNumber(scores[0], Math.max(...means))}`), ` ${scores[0].metric}${unitOf(scores[0])}, of ${counted(scores.length, "run")}`];
 }
 
 function fillHeader() {

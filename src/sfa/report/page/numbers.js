@@ -24,8 +24,6 @@ const signed = (value, digits = 2) => (isNumber(value) ? (value < 0 ? "" : "+") 
 
 const whole = (value) => (isNumber(value) ? value.toLocaleString("en-GB") : "–");
 
-const meanAndStd = (mean, std) => fixed(mean) + (isNumber(std) ? ` ± ${fixed(std)}` : "");
-
 const probability = (p) => (!isNumber(p) ? "–" : p < 0.001 ? "< 0.001" : String(Number(p.toPrecision(2))));
 
 function duration(seconds) {

@@ -13,6 +13,12 @@ function measuresOf(runs) {
   return found;
 }
 
+// All metrics are in per cent, but for those of a regression.
+const isInPerCent = (score) => !["r2", "rmse"].includes(score.metric);
+const unitOf = (score) => (isInPerCent(score) ? ", per cent" : "");
+const scoreNumber = (score, value) => (isInPerCent(score) ? fixed(value) : plain(value));
+const scoreText = (score) => scoreNumber(score, score.mean) + (isNumber(score.std) ? ` ± ${scoreNumber(score, score.std)}` : "");
+
 const splitsText = (score) => (score.values.length > 1 ? `${score.values.length} splits` : "one split");
 
 // The row of the comparison that belongs to a score of a run.

@@ -15,7 +15,7 @@ function spread(values, at) {
 }
 
 function splitDots(scores, range, colour) {
-  const words = scores.map((score) => `${score.embedding}: ${meanAndStd(score.mean, score.std)}`).join("; ");
+  const words = scores.map((score) => `${score.embedding}: ${scoreText(score)}`).join("; ");
   const picture = svg("svg", { class: "plot dots", role: "img", "aria-label": words });
   const node = el("div", { class: "frame still" }, picture);
   onWidth(node, (width) => {
@@ -36,12 +36,12 @@ function dotRow(score, row, across, colour, left, right) {
   const top = row * (ROW + 16), middle = top + 14 + ROW / 2;
   const paint = isBaseline(score) ? "var(--faint)" : colour;
   const dots = spread(score.values, across.at).map(({ x, lift }, split) =>
-    svg("circle", { cx: x, cy: middle + lift, r: 2.6, fill: paint, "fill-opacity": 0.75 }, svg("title", {}, `split ${split + 1}: ${fixed(score.values[split])}`)),
+    svg("circle", { cx: x, cy: middle + lift, r: 2.6, fill: paint, "fill-opacity": 0.75 }, svg("title", {}, `split ${split + 1}: ${scoreNumber(score, score.values[split])}`)),
   );
   const at = across.at(score.mean);
   return [
     svg("text", { class: "name", x: left, y: top + 11 }, isBaseline(score) ? score.embedding : "this run"),
-    svg("text", { class: "value", x: right, y: top + 11, "text-anchor": "end" }, meanAndStd(score.mean, score.std)),
+    svg("text", { class: "value", x: right, y: top + 11, "text-anchor": "end" }, scoreText(score)),
     ...dots,
     svg("path", { class: "mean", d: `M${at},${middle - 12}V${middle + 12}`, stroke: paint }),
   ];

@@ -32,8 +32,8 @@ function scoreBlock(data, run, measure, range, colour) {
   return el(
     "div",
     { class: "score" },
-    data.runs.length > 1 ? el("p", { class: "headline" }, el("b", {}, meanAndStd(own.mean, own.std)), ` ${own.metric}, per cent`) : null,
-    el("p", { class: "fine" }, `${data.runs.length > 1 ? "" : `${own.metric}, per cent: `}${own.protocol}, ${splitsText(own)}`),
+    data.runs.length > 1 ? el("p", { class: "headline" }, el("b", {}, scoreText(own)), ` ${own.metric}${unitOf(own)}`) : null,
+    el("p", { class: "fine" }, `${data.runs.length > 1 ? "" : `${own.metric}${unitOf(own)}: `}${own.protocol}, ${splitsText(own)}`),
     against,
     splitDots(scores, range, colour),
   );
