@@ -30,6 +30,7 @@ def train(
     spectral: Annotated[Text, option(METHOD, "Spectral map: gentle, sfa, none, …")] = None,
     encoder: Annotated[Text, option(METHOD, "Encoder, by name or as module:Class.")] = None,
     augmentation: Annotated[Text, option(METHOD, "Augmentation that makes two views.")] = None,
+    feature_norm: shared.FeatureNorm = None,
     hidden: Annotated[Integer, option(METHOD, "Width of the embeddings.", metavar="N")] = None,
     tau: Annotated[float | None, option(METHOD, "Temperature of the loss.", metavar="X")] = None,
     iterations: Annotated[Integer, option(METHOD, "Power iterations k of SFA.", metavar="K")] = None,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COLLAPSED, ALIKE, AT_CHANCE = 1.5, 0.99, 0.99  # effective rank; mean cosine; share of the chance level
 SAMPLERS = ("whole", "neighbours", "starts", "random-nodes")  # those whose seeds are the rows of a step
-FEATURES = "other features, or --set feature_norm=standard"
+FEATURES = "other features, or --feature-norm standard"
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,11 +15,13 @@ from torch_geometric.data import Data, Dataset
 from sfa.data import as_graph, as_graphs, as_images, describe, find, fingerprint, left_out_remark, load, remark
 from sfa.data.convert import is_one_graph
 from sfa.data.labels import set_labels
+from sfa.data.load import LoadedByFunction
 from sfa.data.readers.edge_list import OLD_RULES
 from sfa.data.readers.image_folder import holds_images
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
 from sfa.folders import existing
+from sfa.registry import known_names
 from sfa.run.display import Display, counted
 from sfa.tasks import Task, task_of
 from sfa.train import RunFolder
@@ -123,6 +125,13 @@ def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **mo
     moved = {key: value for key, value in {**moved, "data_root": data_root}.items() if value is not None}
     new = replace(source, **moved)
     return Source(new.data, node_features=source.node_features) if new.in_memory else new
+
+
+def is_known(dataset: str | None) -> bool:
+    """Tell whether this is the name of a data set of ours, of which settings are known, and not of a user's own."""
+    name = (dataset or "").lower()
+    has_name = name in known_names("dataset") and not isinstance(find(name), LoadedByFunction)
+    return has_name or name.startswith("tu:")
 
 
 def require_present(source: Source, folder: RunFolder) -> None:
