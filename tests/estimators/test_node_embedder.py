@@ -53,6 +53,7 @@ def test_parameters_round_trip() -> None:
         "lr": 0.1,
         "batch_size": None,
         "node_features": "degree",
+        "feature_norm": "row",
         "options": {"encoder.layers": 3},
         "random_state": 4,
         "device": "cpu",
@@ -366,7 +367,7 @@ def test_in_a_pipeline(planted: Data) -> None:
 
 def test_fitting_is_training(planted: Data) -> None:
     """What fit learns is what the loop learns from the same recipe, on features normalized by row."""
-    fitted = NodeEmbedder("grace", **SMALL).fit(planted)
+    fitted = NodeEmbedder("grace", feature_norm="row", **SMALL).fit(planted)
     method, history = fitted.recipe_.build(8), []
     x = planted.x / planted.x.abs().sum(1, keepdim=True)
     normalized = Data(x=x, edge_index=planted.edge_index)

@@ -54,14 +54,12 @@ def feature_statistics(graph: Data, how: FeatureNormalization) -> dict[str, Tens
     if how != "shifted-row":
         return {}
     entries = x.values() if x.layout == torch.sparse_csr else x
-    lowest = entries.min() if entries.numel() else x.new_zeros(())
+    lowest = entries.min() if entries.numel() else entries.new_zeros(())
     leaves_out_zeros = entries.numel() < x.shape[0] * x.shape[1]  # as CSR does
     return {"lowest": lowest.clamp(max=0) if leaves_out_zeros else lowest}
 
 
-def normalize_features(
-    graph: Data, how: FeatureNormalization, statistics: Mapping[str, Tensor] | None = None
-) -> Data:
+def normalize_features(graph: Data, how: FeatureNormalization, statistics: Mapping[str, Tensor] | None = None) -> Data:
     r"""Normalize the features of a graph.
 
     .. math::
@@ -75,8 +73,8 @@ def normalize_features(
       CSR if :math:`m = 0`, zeros counted, and become dense if not.
 
     ``statistics`` are those of other data, on which a model was trained; by default they are computed of the graph
-    (:func:`feature_statistics`). Sparse features of another layout (COO, CSC) become CSR first. Mapped features (``graph.mapped_features``) stay on
-    disk: the result is written to a temporary file of the same size.
+    (:func:`feature_statistics`). Sparse features of another layout (COO, CSC) become CSR first. Mapped features
+    (``graph.mapped_features``) stay on disk: the result is written to a temporary file of the same size.
     """
     if how not in MEANINGS:
         raise unknown_name("feature normalization", how, MEANINGS)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 COLLAPSED, ALIKE, AT_CHANCE = 1.5, 0.99, 0.99  # effective rank; mean cosine; share of the chance level
 SAMPLERS = ("whole", "neighbours", "starts", "random-nodes")  # those whose seeds are the rows of a step
-FEATURES = "other features, or --feature-norm standard"
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,6 +47,8 @@ def health_of(run: Run) -> Health:
     if task_of(run.data) != "node":
         raise InputError("Health without labels is measured of the nodes of one graph, and this is a set: give labels.")
     method = run.method
+    is_scaled = method.weights_features or run.recipe.feature_norm == "standard"
+    features = "other features" if is_scaled else "other features, or --feature-norm standard"
     table, alike, links, most = measure_health(method.embed, run.data, name=run.name, hide=not method.transductive)
     own, remarks, warnings = table.iloc[-1], [f"{NEAR}: {most:.1f} at most, as many nodes have fewer neighbors."], []
     if links:
@@ -60,12 +61,12 @@ def health_of(run: Run) -> Health:
         remarks.insert(0, f"Loss: {loss:.4g}, and {chance:.4g} by chance.")
         if loss > AT_CHANCE * chance:
             said = "The loss is at its chance level, training has told no nodes apart"
-            warnings.append(f"{said}: try another --lr, more --epochs, another --seed, {FEATURES}.")
+            warnings.append(f"{said}: try another --lr, more --epochs, another --seed, {features}.")
     if own[RANK] < COLLAPSED or alike > ALIKE:
         seen = f"effective rank {own[RANK]:.1f}, mean cosine of two nodes {alike:.3f}"
-        warnings.append(f"The embedding has collapsed, nodes look alike ({seen}): try a smaller --lr, {FEATURES}.")
+        warnings.append(f"The embedding has collapsed, nodes look alike ({seen}): try a smaller --lr, {features}.")
     lead = table.loc["propagated features"] - own
     if links and lead[NEAR] > 0 and lead[AUC] > 50 / math.sqrt(links):  # some two standard errors
         advice = "--method propagate, which trains nothing, more --epochs, another --seed, " if method.learns else ""
-        warnings.append(f"Propagated features, without training, are better in both columns: try {advice}{FEATURES}.")
+        warnings.append(f"Propagated features, without training, are better in both columns: try {advice}{features}.")
     return Health(table, warnings, remarks)

@@ -56,7 +56,8 @@ Setup = tuple[Method, Data, Sampler, list[Callback]]
 def set_up(recipe: Recipe, data: Data) -> Setup:
     """Build all that training needs, once, as making a sampler may take long; raise if something does not fit."""
     training, method, statistics = recipe.training, recipe.build_for(data), recipe.statistics(data)
-    prepared, callbacks = recipe.prepare(data, statistics), [FeatureStatistics(statistics)] if statistics else []
+    callbacks: list[Callback] = [FeatureStatistics(statistics)] if statistics else []
+    prepared = recipe.prepare(data, statistics)
     if training.online_probe:
         try:
             probe = OnlineProbe(method.width, prepared, epochs=training.epochs, seed=training.seed)
@@ -178,7 +179,8 @@ def _size_of(data: Data, recipe: Recipe, weighting: str | None) -> str:
         return f"{images} of {height} × {width} pixels, {channels}{counts}"
     sizes = {"graph": num_items(data)} if task_of(data) == "graph" else {}
     sizes |= {"node": data.num_nodes, "edge": data.num_edges // 2, "feature": data.num_features}
-    steps = [recipe.preparation, weighting] if recipe.preparation != MEANINGS["none"] else [weighting or MEANINGS["none"]]
+    none, first = MEANINGS["none"], recipe.preparation
+    steps = [weighting or none] if first == none else [first, weighting]
     return ", ".join([*(counted(size, what) for what, size in sizes.items()), ", then ".join(filter(None, steps))])
 
 
