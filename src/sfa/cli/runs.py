@@ -11,12 +11,14 @@ from sfa.cli.app import app
 from sfa.cli.options import DATA, METHOD, OUTPUT, PAIR, TRAINING, Integer, ManyValues, Text, flag, option, print_result
 
 Layout = Literal["columns", "list"]
+Encode = Literal["auto", "none"]
 
 
 @app.command(cls=ManyValues, no_args_is_help=True)
 def train(
     data: Annotated[Text, typer.Argument(help="A name (`sfa list datasets`), a file, or a folder.")] = None,
     features: shared.Features = None,
+    encode: Annotated[Encode | None, option(DATA, "Features that are no numbers: auto or none.")] = None,
     labels: shared.Labels = None,
     node_features: shared.NodeFeatures = None,
     source: shared.SourceColumn = None,

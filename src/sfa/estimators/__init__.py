@@ -48,11 +48,12 @@ class NodeEmbedder(Embedder):
         history_: Metrics of each epoch.
         embedding_: Embeddings of the graph it was fitted to.
         node_ids_: Ids of its nodes, in the order of the embeddings.
+        encoding_: How the columns of a data frame became numbers, which :meth:`transform` does again; else ``None``.
         n_features_in_: Number of node features.
     """
 
     task: ClassVar[Task] = "node"
-    kept: ClassVar = {"num_nodes": int}
+    kept: ClassVar = {"num_nodes": int, "encoding": dict | None}
     method: str | type[Method] | Method = "neighbor-contrast"
     node_features: str | None = field(default=None, kw_only=True)
     feature_norm: str = field(default="auto", kw_only=True)

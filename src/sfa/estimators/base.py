@@ -66,8 +66,9 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.RandomState | None = None
     device: str = "auto"
 
-    def _read(self, X: Any) -> Data:
+    def _read(self, X: Any, encode: Any = None) -> Data:
         options = {} if self.task == "image" else {"node_features": self.node_features}
+        options |= {"encode": encode} if self.task == "node" else {}
         return READERS[self.task](X, labels=False, **options)
 
     @classmethod
@@ -103,7 +104,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return embeddings, one row per item, of the data it was fitted to or of other data."""
         check_is_fitted(self, "method_", msg="This %(name)s is not fitted yet: call fit() or load() first.")
-        data = self._read(X)
+        data = self._read(X, getattr(self, "encoding_", None) or "none")
         features_of = self.features_of_ if "features_of" in self.kept else data.get("features_of")
         require_same_features(data, self.n_features_in_, features_of, "this embedder was fitted to")
         return self._embed(self.recipe_.prepare(data, self._statistics))

@@ -182,6 +182,8 @@ def open_runs(
 
 def open_for(folder: RunFolder, source: Source) -> Run:
     """Open a trained run with other data than its own, which must have the same features."""
+    if source.in_memory or source.features is not None:
+        source = replace(source, encode=folder.record.get("encoding") or "none")
     try:
         return _assemble(folder, source.load(), own=False)
     except InputError as error:

@@ -42,6 +42,7 @@ class Source:
     target: str | None = None
     weight: str | None = None
     bipartite: bool = False
+    encode: Any = None  # how a table of features becomes numbers, as for encode_frame; auto, if None
 
     @property
     def in_memory(self) -> bool:
@@ -55,19 +56,20 @@ class Source:
 
     def check(self) -> None:
         """Raise if there are options for data that were not named, or for data in memory."""
-        others = ("data", "data_root", "node_features")
+        others = ("data", "data_root", "node_features", "encode")
         of_files = [key for key, value in vars(self).items() if key not in others and value]
         if self.in_memory and of_files:
             raise InputError(f"{' and '.join(of_files)} belong to files: data in memory have their own.")
-        if self.data is None and (of_files or self.node_features):
-            names = "--features, --labels, --source, --target, --weight, --bipartite, --node-features, --image-size"
-            raise InputError(f"{names} and --skip-corrupt belong to data: name those too, or leave these out.")
+        if self.data is None and (of_files or self.node_features or self.encode):
+            names = "--features, --encode, --labels, --source, --target, --weight, --bipartite, --node-features"
+            more = "--image-size and --skip-corrupt belong to data"
+            raise InputError(f"{names}, {more}: name those too, or leave these out.")
 
     def load(self, display: Display | None = None) -> Data:
         """Read the data, and show the progress of reading a folder of images."""
         self.check()
         if self.in_memory:
-            return _read_object(self.data, self.node_features)
+            return _read_object(self.data, self.node_features, self.encode)
         if not self.data:
             raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
         options = {key: value for key, value in vars(self).items() if key not in ("data", "data_root")}
@@ -99,7 +101,7 @@ def _absolute(path: str | Path) -> str:
     return str(Path(path).expanduser().resolve())
 
 
-def _read_object(obj: Any, node_features: str | None) -> Data:
+def _read_object(obj: Any, node_features: str | None, encode: Any) -> Data:
     """Return a graph, graphs or images in memory as PyG ``Data``."""
     name = obj.name if isinstance(getattr(obj, "name", None), str) else None
     if isinstance(obj, Dataset) and len(obj) == 1:
@@ -110,7 +112,7 @@ def _read_object(obj: Any, node_features: str | None) -> Data:
         return as_graphs(obj, name=name, node_features=node_features)
     if task == "image" or isinstance(obj, np.ndarray | Tensor | list):
         return as_images(obj)
-    return as_graph(obj, name=name, node_features=node_features)
+    return as_graph(obj, name=name, node_features=node_features, encode=encode)
 
 
 def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **moved: Any) -> Source:
@@ -186,7 +188,8 @@ def with_labels(data: Data, labels: str | Path) -> Data:
 
 
 def tell_of_data(data: Data, display: Display) -> None:
-    """Say what was read of an edge list, and so if features of nodes are not their own or images were left out."""
-    for message in (describe(data) if "edges_read" in data else None, remark(data), left_out_remark(data)):
+    """Say what was read of an edge list, how features were encoded or made, and which images were left out."""
+    read, note = describe(data) if "edges_read" in data else None, data.get("encoding_note")
+    for message in (read, note, remark(data), left_out_remark(data)):
         if message is not None:
             display.say(message)

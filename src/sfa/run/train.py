@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch_geometric.data import Data
@@ -52,6 +52,7 @@ def train_run(
     target: str | None = None,
     weight: str | None = None,
     bipartite: bool = False,
+    encode: Literal["auto", "none"] | None = None,
     data_root: str | Path | None = None,
     device: str = "auto",
     threads: int | None = None,
@@ -89,7 +90,7 @@ def train_run(
     tell = Display().say if display.console.quiet else display.say
     display = display if is_first else Display(quiet=True)
     set_threads(threads)
-    columns = (source, target, weight, bipartite)
+    columns = (source, target, weight, bipartite, encode)
     origin = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt, *columns)
     asked, path = as_changes(set or {}, changes), None if out is None else Path(out)
     file = None if embed in (None, NO_FILE) else Path(str(embed))

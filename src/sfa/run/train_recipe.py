@@ -46,6 +46,7 @@ def record_of(recipe: Recipe, data: Data, source: Mapping[str, Any]) -> dict[str
         "in_features": data.num_features,
         "features": recipe.preparation,
         "features_of": data.get("features_of"),
+        **({"encoding": data.encoding} if data.get("encoding") else {}),
         "seed": recipe.training.seed,
     }
 
