@@ -29,19 +29,18 @@ def encode_frame(frame: Any, how: Encode = "auto", name: str = "The table") -> t
     first; a column of too many different texts is left out. With ``how`` learned before, columns are found by their
     names. With ``none`` all cells must be numbers. An error names up to ten defects by index and column.
     """
-    names = [str(column) for column in frame.columns]
+    names = pd.Series([str(column) for column in frame.columns], dtype=object)
+    repeats = names.groupby(names).cumcount()
+    frame = frame.set_axis(names.where(repeats == 0, names + "." + repeats.astype(str)), axis=1)
     values = None if isinstance(how, Mapping) else frame.to_numpy()
-    if values is not None and values.dtype.kind in "fiubc" and np.isfinite(values).all():
-        means = [] if how == "none" else values.mean(axis=0, dtype=np.float64).tolist()
-        return values, {one: {"mean": mean} for one, mean in zip(names, means, strict=True)} if means else None, ""
-    frame = frame.set_axis(
-        [f"{one}.{names[:i].count(one)}" if one in names[:i] else one for i, one in enumerate(names)], axis=1
-    )
+    if values is not None and values.dtype.kind in "fiubc" and (np.abs(values) <= LARGEST).all():  # as most tables are
+        means = [] if how == "none" else values.real.mean(axis=0, dtype=np.float64).tolist()
+        return values, {one: {"mean": mean} for one, mean in zip(frame, means, strict=True)} if means else None, ""
     if isinstance(how, Mapping):
         learned = {one: dict(column) for one, column in how.items()}
         lacking = [one for one in learned if one not in frame and "left_out" not in learned[one]]
         if lacking:
-            has = ", ".join(map(repr, names[:20]))
+            has = ", ".join(map(repr, frame.columns[:20]))
             raise InputError(f"{name} has no column {', '.join(map(repr, lacking))}, as in training; it has {has}.")
     else:
         learned = {one: {"mean": None} if how == "none" else _learn(frame[one]) for one in frame}
@@ -59,17 +58,12 @@ def encode_frame(frame: Any, how: Encode = "auto", name: str = "The table") -> t
             parts.append((codes[:, None] == np.arange(len(kinds))).astype(np.float64))
             strange = cells[(codes < 0) & ~missing]
             said += [] if isinstance(how, Mapping) else [f"{one!r} as {len(kinds)} categories"]
-            said += (
-                [f"{len(strange)} cells of {one!r} without a category ({strange.iloc[0]!r}, …)"] if len(strange) else []
-            )
+            if len(strange):
+                said.append(f"{len(strange)} in {one!r} of no category ({strange.iloc[0]!r}, …)")
             continue
         number = _dates(cells, column["dayfirst"]) if "dayfirst" in column else _numbers(cells)
         wrong = ~(np.abs(number) <= LARGEST) & ~(missing & (how != "none"))
-        shown = [0] if wrong.all() and len(wrong) > 1 else np.flatnonzero(wrong)
-        rest = " (no row has a number)" if wrong.all() else ""
-        texts = ["empty" if missing[row] else repr(cells.iloc[row]) for row in shown]
-        places = [f"node {str(frame.index[row])!r}, column {one!r}: " for row in shown]
-        defects += [f"{place}{text}{rest}" for place, text in zip(places, texts, strict=True)] if wrong.any() else []
+        defects += _defects(cells, missing, wrong)
         if column["mean"] is None and how != "none":
             column["mean"] = float(number[~missing & ~wrong].mean()) if not wrong.all() else 0.0
             column |= {"missing": True} if missing.any() else {}
@@ -107,6 +101,19 @@ def _learn(cells: Any) -> dict[str, Any]:
     return {"categories": kinds[:MOST]}
 
 
+def _defects(cells: Any, missing: NDArray[np.bool_], wrong: NDArray[np.bool_]) -> list[str]:
+    """Name the cells of a column that are wrong; one stands for a column without a number."""
+    is_whole = len(wrong) > 1 and bool(wrong.all())
+    rest, rows = (" (no row has a number)", [0]) if is_whole else ("", np.flatnonzero(wrong).tolist())
+    values = [cells.iloc[row] for row in rows]
+    texts = [repr(value) if isinstance(value, str) else str(value) for value in values]
+    texts = ["empty" if missing[row] else text for row, text in zip(rows, texts, strict=True)]
+    return [
+        f"node {str(cells.index[i])!r}, column {cells.name!r}: {text}{rest}"
+        for i, text in zip(rows, texts, strict=True)
+    ]
+
+
 def _is_missing(cells: Any) -> NDArray[np.bool_]:
     missing: NDArray[np.bool_] = cells.isna().to_numpy(dtype=bool)
     is_text = not (pd.api.types.is_numeric_dtype(cells.dtype) or pd.api.types.is_datetime64_any_dtype(cells.dtype))
@@ -125,6 +132,7 @@ def _dates(cells: Any, dayfirst: bool) -> NDArray[np.float64]:
     """Return days since 1970, NaN for what is no date."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # about the format, which the first cell decides
-        times = pd.to_datetime(cells, errors="coerce", dayfirst=dayfirst, utc=True)
+        others = pd.to_datetime(cells, errors="coerce", dayfirst=dayfirst, utc=True)
+        times = pd.to_datetime(cells, errors="coerce", format="ISO8601", utc=True).fillna(others)
     days = (times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
     return np.asarray(days.to_numpy(dtype=np.float64, na_value=np.nan))
