@@ -199,8 +199,9 @@ class NeighborContrast(Method):
     def embeddings(self, data: Data) -> Tensor:
         """Compute ``(n, hidden)``."""
         is_trained = bool(self.directions.any())
-        if not is_trained:  # weights and directions are those of the data at hand
-            self.closed_form.find_weights(data)
+        if not is_trained and self.closed_form.choose_weighting(data) == "standard":
+            self.closed_form.find_weights(data)  # so that an untrained encoder sees measurements as a trained one does
+        # Else the directions are those of the data at hand.
         directions = self.directions if is_trained else self.leading_directions(data)
         z, first = directions.new_zeros(data.num_nodes, self.width), 0
         for block in self.blocks(data):
