@@ -412,7 +412,7 @@ def test_files_of_the_time_before_graph_embedders(planted: Data, fitted: NodeEmb
     assert loaded.num_nodes_ == 60
     np.testing.assert_array_equal(loaded.transform(planted), fitted.embedding_)
     fitted.save(tmp_path / "now.safetensors")
-    assert load_tensors(tmp_path / "now.safetensors")[1] == {"format": 3, **meta}
+    assert load_tensors(tmp_path / "now.safetensors")[1] == {"format": 3, **meta, "encoding": None}
 
 
 def test_similar_nodes_and_suggested_links_have_the_names_of_users() -> None:
