@@ -131,7 +131,7 @@ def test_smoothing(planted_file: Path, run_sfa: RunSfa, tiny: list[str], tmp_pat
     assert run_sfa("train", "--resume", "--no-evaluate", out=tmp_path / "0").code == 0
 
 
-def test_another_graph_is_embedded_as_the_method_embeds_it(
+def test_another_graph_is_embedded_by_the_statistics_of_training(
     trained_run: Path, planted: Data, run_sfa: RunSfa, tmp_path: Path
 ) -> None:
     x, edges = planted.x.numpy()[:20] + 1, np.array([[0, 5, 19], [1, 6, 3]])
@@ -140,7 +140,8 @@ def test_another_graph_is_embedded_as_the_method_embeds_it(
     assert result.code == 0
     assert "20 embeddings of width 8" in result.err
     run = open_run(trained_run)
-    other = build_graph(x / np.abs(x).sum(1, keepdims=True), edges)
+    trained = planted.x.numpy().astype(np.float64)
+    other = build_graph((x - trained.mean(0)) / trained.std(0), edges)
     with np.load("z.npz") as file:
         np.testing.assert_allclose(file["embeddings"], run.method.embed(other).numpy(), rtol=1e-5, atol=1e-6)
 
@@ -219,6 +220,7 @@ def test_options_reach_the_recipe(planted_file: Path, run_sfa: RunSfa, tmp_path:
             "method": {"name": "grace", "edge_drop": [0.1, 0.3], "hidden": 4, "tau": 0.7},
             "spectral": {"name": "sfa", "iterations": 3},
             "training": {"epochs": 2, "lr": 0.02, "seed": 5, "warmup": 1, "weight_decay": 1e-3, "patience": None},
+            "feature_norm": "standard",
         }
     )
     assert recipe == expected

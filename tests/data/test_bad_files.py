@@ -141,7 +141,7 @@ FEATURES = "id,f\na,1\nb,2\nc,3\n"
         ("# nothing\n", FEATURES, None, "no rows"),
         ("a,a\n", FEATURES, None, "self-loops"),
         ("a,b\n", "id,f\na,1\na,2\nb,2\n", None, "node id 'a' more than once"),
-        ("a,b\n", "id,f\na,1\nb,\n", None, "node 'b', column 'f': empty"),
+        ("a,b\n", "id,f\na,1\nb,inf\n", None, "node 'b', column 'f': inf"),
         ("a,b\n", "id,f,g\na,1,red\nb,1,2\n", None, "node 'a', column 'g': 'red'"),
         ("a,b\n", "id\na\nb\n", None, "no columns"),
         ("a,b\n", "id,f\n", None, "no rows"),

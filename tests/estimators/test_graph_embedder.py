@@ -72,6 +72,7 @@ def test_parameters_round_trip() -> None:
         "lr": 0.1,
         "batch_size": 9,
         "node_features": "degree:8",
+        "feature_norm": "standard",
         "options": {"encoder.layers": 2},
         "random_state": 4,
         "device": "cpu",

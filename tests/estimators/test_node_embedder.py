@@ -53,6 +53,7 @@ def test_parameters_round_trip() -> None:
         "lr": 0.1,
         "batch_size": None,
         "node_features": "degree",
+        "feature_norm": "row",
         "options": {"encoder.layers": 3},
         "random_state": 4,
         "device": "cpu",
@@ -366,7 +367,7 @@ def test_in_a_pipeline(planted: Data) -> None:
 
 def test_fitting_is_training(planted: Data) -> None:
     """What fit learns is what the loop learns from the same recipe, on features normalized by row."""
-    fitted = NodeEmbedder("grace", **SMALL).fit(planted)
+    fitted = NodeEmbedder("grace", feature_norm="row", **SMALL).fit(planted)
     method, history = fitted.recipe_.build(8), []
     x = planted.x / planted.x.abs().sum(1, keepdim=True)
     normalized = Data(x=x, edge_index=planted.edge_index)
@@ -411,7 +412,7 @@ def test_files_of_the_time_before_graph_embedders(planted: Data, fitted: NodeEmb
     assert loaded.num_nodes_ == 60
     np.testing.assert_array_equal(loaded.transform(planted), fitted.embedding_)
     fitted.save(tmp_path / "now.safetensors")
-    assert load_tensors(tmp_path / "now.safetensors")[1] == {"format": 3, **meta}
+    assert load_tensors(tmp_path / "now.safetensors")[1] == {"format": 3, **meta, "encoding": None}
 
 
 def test_similar_nodes_and_suggested_links_have_the_names_of_users() -> None:

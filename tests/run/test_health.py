@@ -126,7 +126,7 @@ def test_a_training_without_labels_ends_with_the_table(bare_file: Path, run_sfa:
 
 
 def test_a_run_that_failed_says_so_and_what_to_try(bare: Data) -> None:
-    run = train_run(bare, method="grace", spectral="none", lr=5.0, epochs=30)
+    run = train_run(bare, method="grace", spectral="none", feature_norm="row", lr=5.0, epochs=30)
     assert isinstance(run.scores, Health)
     collapse, chance = (
         [told for told in run.scores.warnings if words in told] for words in ("collapsed", "chance level")

@@ -30,6 +30,7 @@ Features = Annotated[Path | None, option(DATA, "Node features: .csv, .parquet or
 MovedData = Annotated[str | None, option(DATA, "Where the data are now, if they moved.", metavar="DATA")]
 Labels = Annotated[Path | None, option(DATA, "Labels: .csv with columns id, label.", metavar="FILE")]
 NodeFeatures = Annotated[str | None, option(DATA, "Make features: degree, random or spectral.", metavar="KIND[:WIDTH]")]
+FeatureNorm = Annotated[Text, option(METHOD, "auto, row, standard or none.")]
 SourceColumn = Annotated[str | None, option(DATA, "Edge list: column of sources.", "--source", metavar="COLUMN")]
 TargetColumn = Annotated[str | None, option(DATA, "Column of targets: edges or SMILES.", "--target", metavar="COLUMN")]
 WeightColumn = Annotated[str | None, option(DATA, "Edge list: weights, or none.", "--weight", metavar="COLUMN")]

@@ -11,12 +11,14 @@ from sfa.cli.app import app
 from sfa.cli.options import DATA, METHOD, OUTPUT, PAIR, TRAINING, Integer, ManyValues, Text, flag, option, print_result
 
 Layout = Literal["columns", "list"]
+Encode = Literal["auto", "none"]
 
 
 @app.command(cls=ManyValues, no_args_is_help=True)
 def train(
     data: Annotated[Text, typer.Argument(help="A name (`sfa list datasets`), a file, or a folder.")] = None,
     features: shared.Features = None,
+    encode: Annotated[Encode | None, option(DATA, "Features that are no numbers: auto or none.")] = None,
     labels: shared.Labels = None,
     node_features: shared.NodeFeatures = None,
     source: shared.SourceColumn = None,
@@ -30,6 +32,7 @@ def train(
     spectral: Annotated[Text, option(METHOD, "Spectral map: gentle, sfa, none, …")] = None,
     encoder: Annotated[Text, option(METHOD, "Encoder, by name or as module:Class.")] = None,
     augmentation: Annotated[Text, option(METHOD, "Augmentation that makes two views.")] = None,
+    feature_norm: shared.FeatureNorm = None,
     hidden: Annotated[Integer, option(METHOD, "Width of the embeddings.", metavar="N")] = None,
     tau: Annotated[float | None, option(METHOD, "Temperature of the loss.", metavar="X")] = None,
     iterations: Annotated[Integer, option(METHOD, "Power iterations k of SFA.", metavar="K")] = None,

@@ -41,6 +41,7 @@ def sweep(
     ] = None,
     method: Annotated[Text, option(METHOD, "Method. Default: the task's, or the recipe's.")] = None,
     recipe: Annotated[Text, option(METHOD, "Recipe, such as paper. Default: the method's.")] = None,
+    feature_norm: shared.FeatureNorm = None,
     set_: Annotated[list[str] | None, option(METHOD, "Any other key of the recipe.", "--set", metavar=PAIR)] = None,
     epochs: Annotated[Integer, option(TRAINING, "Epochs. Default: the recipe's.", metavar="N")] = None,
     protocol: Annotated[Text, option(OUTPUT, "Protocol of the report. Default: the task's.")] = None,
@@ -87,7 +88,7 @@ def sweep(
     search = open_search(
         data,
         **{key: given[key] for key in same},
-        set=parse_assignments(set_ or []),
+        set=parse_assignments([*(set_ or []), *([f"feature_norm={feature_norm}"] if feature_norm else [])]),
         ranges=range_ or [],
         ranges_file=ranges,
         seeds=seeds or [0],

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from torch_geometric.data.data import BaseData
 
 from sfa.data.arrays import is_sparse, require_numbers, to_numpy, with_shape
+from sfa.data.encode import Encode, encode_frame
 from sfa.data.graph import NO_GRAPH, adjacency_edges, build_graph, build_graphs, check_edges, count_nodes
 from sfa.data.labels import MASKS, check_ids
 from sfa.errors import InputError
@@ -31,14 +32,21 @@ EMBEDDERS: dict[Task, str] = {
 }
 
 
-def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None) -> Data:
+def as_graph(
+    obj: Any,
+    *,
+    name: str | None = None,
+    labels: bool = True,
+    node_features: str | None = None,
+    encode: Encode | None = None,
+) -> Data:
     """Return the graph in `obj`, checked and undirected.
 
     - PyG `Data`: `x`, `edge_index`, and if there `edge_weight`, `y`, `class_names`, `node_ids`, `name`, and the masks
       of public splits.
-    - `(X, A)`: X an array, sparse matrix, map of a file (`numpy.load(file, mmap_mode="r")`) or DataFrame (its index
-      names the nodes) [n, d]; A a SciPy sparse or dense adjacency [n, n], or an edge index [2, m]. An array [2, 2] with
-      two nodes is an adjacency.
+    - `(X, A)`: X an array, sparse matrix, map of a file (`numpy.load(file, mmap_mode="r")`) or DataFrame [n, d], whose
+      index names the nodes, and whose columns become numbers as `encode` says (see `encode_frame`); A a SciPy sparse
+      or dense adjacency [n, n], or an edge index [2, m]. An array [2, 2] with two nodes is an adjacency.
     - NetworkX: node attributes `x` (or `features`) and `y` (or `label`), edge attribute `weight`.
 
     Other attributes are left behind, and so are labels and masks that are not asked for, whatever they are. A graph
@@ -47,7 +55,7 @@ def as_graph(obj: Any, *, name: str | None = None, labels: bool = True, node_fea
     check_task(obj, "node")
     is_list = isinstance(obj, (tuple, list))
     if is_list and len(obj) == 2:
-        raw = _from_pair(*obj)
+        raw = _from_pair(obj[0], obj[1], encode or "auto")
     elif isinstance(obj, Data):
         raw = _copy(obj, labels)
     elif is_networkx(obj):
@@ -119,25 +127,26 @@ def _copy(data: Data, labels: bool) -> Data:
     return Data.from_dict(kept)
 
 
-def _from_pair(x: Any, a: Any) -> Data:
+def _from_pair(x: Any, a: Any, encode: Encode) -> Data:
     """Return the raw graph of a pair (X, A), in which X may be None."""
     if a is None:
         raise InputError("The pair (X, A) has None for the adjacency A (or edge index [2, edges]), which is required.")
-    ids = None
+    ids, encoding, note = None, None, ""
     if hasattr(x, "columns"):  # a DataFrame; the untouched index 0..n-1 says nothing that the default does not
         ids = x.index.tolist()
         # Sparse if all of its columns are sparse ones, of which most entries are 0.
         mostly_zero = len(x.columns) and all(getattr(dtype, "fill_value", None) == 0 for dtype in x.dtypes)
-        x = x.sparse.to_coo() if mostly_zero else x.to_numpy()
+        x, encoding, note = (x.sparse.to_coo(), None, "") if mostly_zero else encode_frame(x, encode)
     x, a = with_shape(x), with_shape(a)
     is_square = len(a.shape) == 2 and a.shape[0] == a.shape[1]
     counted = a if x is None and (is_sparse(a) or is_square) else x
     num_nodes = counted.shape[0] if counted is not None and len(counted.shape) else 0
     if is_sparse(a) or tuple(a.shape) == (num_nodes, num_nodes):
         edges, weight = adjacency_edges(a, num_nodes)
-        return Data(x=x, edge_index=edges, edge_weight=weight, node_ids=ids, num_nodes=num_nodes)
+        raw = Data(x=x, edge_index=edges, edge_weight=weight, node_ids=ids, num_nodes=num_nodes)
+        return raw.update({"encoding": encoding, "encoding_note": note})
     if len(a.shape) == 2 and a.shape[0] == 2:
-        return Data(x=x, edge_index=a, node_ids=ids)
+        return Data(x=x, edge_index=a, node_ids=ids, encoding=encoding, encoding_note=note)
     rows, n = ("", "n") if x is None else (f"with {num_nodes} rows of features ", num_nodes)
     raise InputError(
         f"A has shape {list(a.shape)}, but {rows}it must be an adjacency [{n}, {n}] or an edge index [2, edges]."
@@ -170,7 +179,8 @@ def build(raw: Data, *, name: str, node_features: str | None = None) -> Data:
     if is_set:
         return build_graphs(raw.x, raw.edge_index, **parts)
     masks = {mask: raw.get(mask) for mask in MASKS}
-    return build_graph(raw.x, raw.edge_index, masks=masks, mapped=raw.get("mapped_features") is True, **parts)
+    data = build_graph(raw.x, raw.edge_index, masks=masks, mapped=raw.get("mapped_features") is True, **parts)
+    return data.update({key: raw[key] for key in ("encoding", "encoding_note") if raw.get(key)})
 
 
 def _check_tensors(raw: Data) -> None:

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 from sfa.data.convert import as_graph, as_graphs, is_one_graph
 from sfa.data.downloads import DatasetInfo, explained
+from sfa.data.encode import Encode
 from sfa.data.image_sets import CIFAR10, CIFAR100, DIGITS, IMAGENET100, LocalSet
 from sfa.data.images import as_images, read_image_arrays
 from sfa.data.pyg_sets import OgbSet, PygSet, TuSet
@@ -150,6 +151,7 @@ def load(
     target: str | None = None,
     weight: str | None = None,
     bipartite: bool = False,
+    encode: Encode | None = None,
     on_image: Callable[[int, int], None] | None = None,
 ) -> Data:
     """Return the graph, graph set or image set of a name (see `names`) or of a file or folder.
@@ -159,11 +161,12 @@ def load(
     a separator in it, or exists. Named sets are looked for under `root`, else under the folder in the environment
     variable SFA_DATA (`Planetoid/CiteSeer/raw/…`), then in the cache, into which they are downloaded if need be.
 
-    For `features`, `labels` and `node_features` see `read_graph`, for `source`, `target`, `weight` and `bipartite`, of
-    edge lists, `EdgeColumns`, for the other options `read_image_folder`. `sfa.data.describe` says what was read. A
-    graph set without features gets `degree` ones unasked, and `sfa.data.remark` says so.
+    For `features`, `labels`, `node_features` and `encode` see `read_graph`, for `source`, `target`, `weight` and
+    `bipartite`, of edge lists, `EdgeColumns`, for the other options `read_image_folder`. `sfa.data.describe` says what
+    was read. A graph set without features gets `degree` ones unasked, and `sfa.data.remark` says so.
     """
     of_graphs: dict[str, Any] = {"features": features, "labels": labels, "node_features": node_features}
+    of_graphs["encode"] = encode
     columns = EdgeColumns(source, target, weight, bipartite)
     of_folders: dict[str, Any] = {"image_size": image_size, "skip_corrupt": skip_corrupt}
     dataset = find(name_or_path)
@@ -183,7 +186,8 @@ def load(
         raise InputError(f"{path} is one image, and one image is no set: give its folder, {path.parent}.")
     is_of_images = holds_images(path)
     if is_of_images:
-        _refuse(f"{path} holds images", features=features, node_features=node_features, **columns.given)
+        of_nodes = {key: value for key, value in of_graphs.items() if key != "labels"}
+        _refuse(f"{path} holds images", **of_nodes, **columns.given)
         if path.is_dir():
             return read_image_folder(path, labels=labels, on_image=on_image, **of_folders)
     _refuse(f"{path} is no folder of images", **of_folders)

@@ -36,6 +36,8 @@ class NodeEmbedder(Embedder):
         batch_size: Nodes of a sampled batch; by default training is on the whole graph.
         node_features: Features to make for graphs that have none: ``degree``, ``random`` or ``spectral``, with a width
             if wanted, for instance ``spectral:64``. Only ``degree`` features mean the same in every graph.
+        feature_norm: Normalization of features: ``row``, ``standard``, ``shifted-row``, ``none``, or ``auto``, by what
+            they look like. Statistics are those of the data it was fitted to, also in :meth:`transform`.
         options: Any other key of a recipe by its path, for instance ``{"augmentation.edge_drop": (0.2, 0.4)}``.
         random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
 
@@ -46,13 +48,15 @@ class NodeEmbedder(Embedder):
         history_: Metrics of each epoch.
         embedding_: Embeddings of the graph it was fitted to.
         node_ids_: Ids of its nodes, in the order of the embeddings.
+        encoding_: How the columns of a data frame became numbers, which :meth:`transform` does again; else ``None``.
         n_features_in_: Number of node features.
     """
 
     task: ClassVar[Task] = "node"
-    kept: ClassVar = {"num_nodes": int}
+    kept: ClassVar = {"num_nodes": int, "encoding": dict | None}
     method: str | type[Method] | Method = "neighbor-contrast"
     node_features: str | None = field(default=None, kw_only=True)
+    feature_norm: str = field(default="auto", kw_only=True)
 
     def suggest_links(self, k: int = 20) -> pd.DataFrame:
         """Return the ``k`` pairs of nodes of the fitted graph that are most similar and have no edge."""
@@ -83,6 +87,7 @@ class GraphEmbedder(Embedder):
     kept: ClassVar = {"features_of": str | None}
     method: str | type[Method] | Method = "graphcl"
     node_features: str | None = field(default=None, kw_only=True)
+    feature_norm: str = field(default="auto", kw_only=True)
 
 
 @dataclass(eq=False, repr=False)

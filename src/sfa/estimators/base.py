@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 FORMAT = 3  # layout of a saved embedder
+STATISTICS = "features."  # what the names of statistics begin with in a saved embedder
 KINDS = ("encoder", "augmentation", "spectral")  # parts of a method that are arguments of an embedder
 READERS: dict[Task, Callable[..., Data]] = {"node": as_graph, "graph": as_graphs, "image": as_images}
 
@@ -65,8 +66,9 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.RandomState | None = None
     device: str = "auto"
 
-    def _read(self, X: Any) -> Data:
+    def _read(self, X: Any, encode: Any = None) -> Data:
         options = {} if self.task == "image" else {"node_features": self.node_features}
+        options |= {"encode": encode} if self.task == "node" else {}
         return READERS[self.task](X, labels=False, **options)
 
     @classmethod
@@ -77,20 +79,23 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         parts = {kind: parsed.as_dict()[kind] for kind in KINDS}
         values = {key: value for key, value in parsed.by_path().items() if key.partition(".")[0] not in KINDS}
         method, seed = values.pop("method.name"), values.pop("training.seed")
-        return cls(method, **parts, options=values, random_state=seed, device=device)
+        own = {} if cls.task == "image" else {"feature_norm": values.pop("feature_norm")}
+        return cls(method, **parts, **own, options=values, random_state=seed, device=device)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the encoder; labels are not used."""
         recipe, parts = self._recipe()
         data = self._read(X)
-        method = recipe.build_for(data, parts=parts)
-        prepared = recipe.prepare(data)
+        recipe = recipe.settled(data)
+        method, statistics = recipe.build_for(data, parts=parts), recipe.statistics(data)
+        prepared = recipe.prepare(data, statistics)
         history: list[dict[str, Any]] = []
         settings = {**recipe.training.arguments, "sampler": recipe.make_sampler(), "device": self.device}
         keep_metrics = LambdaCallback(on_epoch_end=lambda state: history.append(state.metrics))
         train(method, prepared, **settings, callbacks=[keep_metrics])
         self.history_ = history
-        self._adopt(recipe, method, data.num_features, {name: getattr(data, name, None) for name in self.kept})
+        facts = {name: getattr(data, name, None) for name in self.kept}
+        self._adopt(recipe, method, data.num_features, facts, statistics)
         self.embedding_ = self._embed(prepared)
         setattr(self, f"{self.task}_ids_", data[f"{self.task}_ids"])
         self._edges = data.get("edge_index")
@@ -99,10 +104,10 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return embeddings, one row per item, of the data it was fitted to or of other data."""
         check_is_fitted(self, "method_", msg="This %(name)s is not fitted yet: call fit() or load() first.")
-        data = self._read(X)
+        data = self._read(X, getattr(self, "encoding_", None) or "none")
         features_of = self.features_of_ if "features_of" in self.kept else data.get("features_of")
         require_same_features(data, self.n_features_in_, features_of, "this embedder was fitted to")
-        return self._embed(self.recipe_.prepare(data))
+        return self._embed(self.recipe_.prepare(data, self._statistics))
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float32]:
         """Fit, and return the embeddings of the same data, which are read once: they may be a generator of graphs."""
@@ -126,7 +131,8 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             "node_features": getattr(self, "node_features", None),
             **{name: getattr(self, f"{name}_") for name in self.kept},
         }
-        save_tensors(path, dict(self.method_.state_dict()), meta)
+        statistics = {f"{STATISTICS}{name}": value for name, value in self._statistics.items()}
+        save_tensors(path, {**self.method_.state_dict(), **statistics}, meta)
 
     @classmethod
     def load(
@@ -159,6 +165,8 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if "<" not in (name := names_of(getattr(recipe, kind))):
                 raise InputError(f"{path} was saved with the {kind} {name}, by its name: load it without {kind}=….")
         fitted = recipe.build(meta["in_features"], meta.get("num_nodes"), parts=parts)
+        statistics = {name: weights.pop(name) for name in list(weights) if name.startswith(STATISTICS)}
+        statistics = {name.removeprefix(STATISTICS): value for name, value in statistics.items()}
         try:
             fitted.load_state_dict(weights)
         except RuntimeError as error:
@@ -169,7 +177,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             loaded.set_params(**{kind: cls().get_params()[kind] for kind in KINDS})
         loaded.set_params(**given)
         loaded.node_features = meta.get("node_features")
-        loaded._adopt(recipe, fitted, meta["in_features"], {name: meta.get(name) for name in cls.kept})
+        loaded._adopt(recipe, fitted, meta["in_features"], {name: meta.get(name) for name in cls.kept}, statistics)
         return loaded
 
     def _recipe(self) -> tuple[Recipe, dict[str, Any]]:
@@ -184,6 +192,8 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)
         given["training.seed"] = int(seed)
+        if self.task != "image":
+            options.setdefault("feature_norm", self.feature_norm)
         if options.get("training.online_probe"):
             raise InputError("An online probe needs labels, which no embedder uses: try `sfa train --online-probe`.")
         sections, parts = self._parts()
@@ -221,8 +231,16 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             name = recipe.method["name"].strip("<>")
             raise InputError(f"{name} embeds {task}s, not {cls.task}s: use sfa.{task.capitalize()}Embedder.")
 
-    def _adopt(self, recipe: Recipe, method: Method, in_features: int, facts: Mapping[str, Any]) -> None:
+    def _adopt(
+        self,
+        recipe: Recipe,
+        method: Method,
+        in_features: int,
+        facts: Mapping[str, Any],
+        statistics: Mapping[str, torch.Tensor],
+    ) -> None:
         self.recipe_, self.method_, self.n_features_in_ = recipe, method.eval(), in_features
+        self._statistics = statistics  # of the features; none of embedders that were saved before version 0.2.0
         for name, value in facts.items():
             setattr(self, f"{name}_", value)
 

@@ -1,7 +1,7 @@
 """Normalization of node features, and noise added to them."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 import numpy as np
@@ -10,25 +10,56 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import unknown_name
-from sfa.graph.structure import some_rows
+from sfa.graph.structure import some_rows, take_rows
 from sfa.matrices import csr_matrix, on_disk, row_chunks, to_csr
 from sfa.ranges import check_number
 from sfa.seeding import derive_seed
 
-FeatureNormalization = Literal["row", "none", "standard", "shifted-row"]
+FeatureNormalization = Literal["auto", "row", "none", "standard", "shifted-row"]  # recipes choose what auto is
 
-MEANINGS: dict[FeatureNormalization, str] = {
+MEANINGS: dict[str, str] = {
     "row": "rows divided by their absolute sum",
-    "standard": "columns standardised",
+    "standard": "columns standardized",
     "shifted-row": "shifted to 0 and rows divided by their sum",
     "none": "as they are",
 }
 """What each normalization does, in a few words."""
-OF_ALL_ROWS: tuple[FeatureNormalization, ...] = ("standard", "shifted-row")
-"""Normalizations in which the result of a row depends on the other rows."""
+ENTRIES = 10_000_000
+"""Numbers, at most, that are looked at to tell what features are."""
 
 
-def normalize_features(graph: Data, how: FeatureNormalization) -> Data:
+def are_measurements(x: Tensor) -> bool:
+    """Tell whether features ``(n, d)`` are measurements, to be standardized, by looking at some rows of a large table.
+
+    Others are binary, counts or weights of words, whose rows can be compared as they are. Measurements are negative
+    numbers, numbers that are not whole and mostly not 0, and any column of different numbers that nearly all rows have
+    (an age), or that half of the rows have and that are ten times as large as those of other columns.
+    """
+    count = min(x.shape[0], ENTRIES // x.shape[1] + 1)
+    places = torch.arange(count, device=x.device) * x.shape[0] // count
+    rows = take_rows(x, places).to_dense()
+    present = rows != 0
+    share, largest, smallest = present.double().mean(0), rows.amax(0), rows.where(present, torch.inf).amin(0)
+    is_large = (share > 0.5) & (largest >= 10 * largest.median())
+    has_measured_column = bool(((smallest < largest) & ((share > 0.9) | is_large)).any())
+    is_real = bool(share.mean() >= 0.5) and bool((rows != rows.round()).any())
+    return has_measured_column or is_real or bool((rows < 0).any())
+
+
+def feature_statistics(graph: Data, how: FeatureNormalization) -> dict[str, Tensor]:
+    """Compute what :func:`normalize_features` has to know of all features of a graph, by name."""
+    x: Tensor = _in_rows(graph).x
+    if how == "standard":
+        return dict(zip(("mean", "deviation"), column_statistics(x), strict=True))
+    if how != "shifted-row":
+        return {}
+    entries = x.values() if x.layout == torch.sparse_csr else x
+    lowest = entries.min() if entries.numel() else entries.new_zeros(())
+    leaves_out_zeros = entries.numel() < x.shape[0] * x.shape[1]  # as CSR does
+    return {"lowest": lowest.clamp(max=0) if leaves_out_zeros else lowest}
+
+
+def normalize_features(graph: Data, how: FeatureNormalization, statistics: Mapping[str, Tensor] | None = None) -> Data:
     r"""Normalize the features of a graph.
 
     .. math::
@@ -41,8 +72,9 @@ def normalize_features(graph: Data, how: FeatureNormalization) -> Data:
     - ``shifted-row``: as PyTorch Geometric's ``NormalizeFeatures``, which GRACE, GCA and COSTA use. CSR features stay
       CSR if :math:`m = 0`, zeros counted, and become dense if not.
 
-    Sparse features of another layout (COO, CSC) become CSR first. Mapped features (``graph.mapped_features``) stay on
-    disk: the result is written to a temporary file of the same size.
+    ``statistics`` are those of other data, on which a model was trained; by default they are computed of the graph
+    (:func:`feature_statistics`). Sparse features of another layout (COO, CSC) become CSR first. Mapped features
+    (``graph.mapped_features``) stay on disk: the result is written to a temporary file of the same size.
     """
     if how not in MEANINGS:
         raise unknown_name("feature normalization", how, MEANINGS)
@@ -50,13 +82,11 @@ def normalize_features(graph: Data, how: FeatureNormalization) -> Data:
     x: Tensor = graph.x
     if how == "none":
         return graph
+    statistics = statistics or feature_statistics(graph, how)
     if how == "standard":
-        mean, deviation = column_statistics(x)
+        mean, deviation = (statistics[name].to(x.device) for name in ("mean", "deviation"))
         return _map_rows(graph, lambda rows: (rows.double() - mean) / deviation)
-    entries, lowest = x.values() if x.layout == torch.sparse_csr else x, 0.0
-    if how == "shifted-row" and entries.numel():
-        leaves_out_zeros = entries.numel() < x.shape[0] * x.shape[1]  # as CSR does
-        lowest = min(float(entries.min()), 0.0) if leaves_out_zeros else float(entries.min())
+    lowest = float(statistics.get("lowest", 0))
 
     def divisor(length: Tensor) -> Tensor:
         return length.where(length > 0, 1) if how == "row" else length.clamp(min=1)
@@ -68,9 +98,9 @@ def normalize_features(graph: Data, how: FeatureNormalization) -> Data:
     if x.layout == torch.strided or lowest != 0:
         return _map_rows(graph, shift_and_divide)
     rowptr = x.crow_indices()
-    length = divisor(torch.segment_reduce(entries.abs(), "sum", offsets=rowptr))
-    length = length.repeat_interleave(rowptr.diff(), output_size=len(entries))
-    rows = csr_matrix(rowptr, x.col_indices(), entries / length, (x.shape[0], x.shape[1]))
+    length = divisor(torch.segment_reduce(x.values().abs(), "sum", offsets=rowptr))
+    length = length.repeat_interleave(rowptr.diff(), output_size=len(x.values()))
+    rows = csr_matrix(rowptr, x.col_indices(), x.values() / length, (x.shape[0], x.shape[1]))
     return copy.copy(graph).update({"x": rows})
 
 

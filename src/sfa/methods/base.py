@@ -59,6 +59,10 @@ class TrainingHooks:
     def after_training(self, data: Data) -> None:
         """Look at all data once more, and keep the results in buffers."""
 
+    def describe_weights(self, data: Data) -> str | None:
+        """Say in a few words what the method itself does to features, ``None`` if it takes them as they are."""
+        return None
+
     def remarks(self) -> list[str]:
         """Return sentences for the user about what the method found out about the data."""
         return []
@@ -84,6 +88,7 @@ class Method(TrainingHooks, nn.Module, ABC):
     samplers: ClassVar[tuple[str, ...]] = ()  # the names of the samplers it works with; if empty, any
     transductive: ClassVar[bool] = False  # it has weights for each node, no encoder, and embeds no other graph
     published: ClassVar[bool] = True  # else it is ours, and no authors have settings for data sets
+    weights_features: ClassVar[bool] = False  # it finds out by itself how features are to be weighted
     learns: ClassVar[bool] = True  # else it has no weights, no encoder and no slot: all is done in before_training
     requires_row_identity: ClassVar[bool] = False  # no spectral map may mix rows, each of which is one node or graph
     chance: ClassVar[float | None] = None  # the loss that tells nothing apart, if that is one number

@@ -76,6 +76,7 @@ class NeighborContrast(Method):
         "feature_norm": "none",
     }
     published = False
+    weights_features = True
     samplers = ("random-nodes", "starts")
     reach: Tensor
     is_wide: Tensor
@@ -129,15 +130,19 @@ class NeighborContrast(Method):
         near, far = torch.linalg.vecdot(x, other), torch.linalg.vecdot(x, other.roll(1, 0))
         return bool(mannwhitneyu(near.cpu(), far.cpu(), alternative="greater").pvalue < SIGNIFICANT)
 
+    def describe_weights(self, data: Data) -> str:
+        """Say how features are weighted."""
+        return self.closed_form.describe_weights(data)
+
     def remarks(self) -> list[str]:
-        """Say how the features are weighted, and what was found out about the graph if it is not the usual."""
+        """Say what was found out about the graph if it is not the usual."""
         about_graph = {
             2: "Neighbors differ in their features, and nodes two steps apart are alike: those are the positives.",
             0: "Neighbors are no more alike in their features than random nodes, so edges play no part in training. "
             "Compare the scores with those of raw features: this graph may not help.",
         }
         found = about_graph.get(int(self.reach))
-        return self.closed_form.remarks() + ([found] if found else [])
+        return [found] if found else []
 
     def positives(self, data: Data, seeds: Tensor, generator: torch.Generator | None) -> Tensor:
         """Draw a positive for each of the nodes ``(k,)``."""
@@ -193,7 +198,10 @@ class NeighborContrast(Method):
     @torch.no_grad()
     def embeddings(self, data: Data) -> Tensor:
         """Compute ``(n, hidden)``."""
-        is_trained = bool(self.directions.any())  # else they are those of the data at hand
+        is_trained = bool(self.directions.any())
+        if not is_trained and self.closed_form.choose_weighting(data) == "standard":
+            self.closed_form.find_weights(data)  # so that an untrained encoder sees measurements as a trained one does
+        # Else the directions are those of the data at hand.
         directions = self.directions if is_trained else self.leading_directions(data)
         z, first = directions.new_zeros(data.num_nodes, self.width), 0
         for block in self.blocks(data):

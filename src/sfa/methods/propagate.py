@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.graph.features import column_statistics
+from sfa.graph.features import MEANINGS, are_measurements, column_statistics
 from sfa.graph.structure import some_rows
 from sfa.matrices import csr_matrix, relative_powers, row_chunks, singular_directions, unit_rows
 from sfa.methods.base import Method, Observer, Spectral
@@ -17,6 +17,7 @@ from sfa.registry import register
 
 Weighting = Literal["auto", "idf", "standard", "none"]
 
+WEIGHTINGS = {"idf": "weighted by inverse document frequency", "none": "rows scaled to one length"}
 STEPS = 10
 """Steps of the power iteration of PageRank, as in APPNP."""
 SPARE = 10
@@ -53,12 +54,14 @@ class Propagate(Method):
         drop_leading: Leading directions that are left out; by default 1 of ``idf``, which all nodes share, and else 0.
         weighting: Weights of the features: ``idf``, the logarithm of the inverse share of nodes that have it;
             ``standard``, columns of mean 0 and deviation 1; ``none``; or ``auto`` by the data. If most entries are 0
-            and none is negative, that is ``idf`` of counts and ``none`` of other numbers, and else ``standard``.
+            and there are no measurements (:func:`~sfa.graph.features.are_measurements`), that is ``idf`` of counts and
+            ``none`` of other numbers, and else ``standard``.
         iterations: Steps of the subspace iteration.
     """
 
     defaults = {"feature_norm": "none", "training": {"epochs": 1}}
     published = False
+    weights_features = True
     learns = False
     samplers = ("whole",)
     shift: Tensor
@@ -94,10 +97,7 @@ class Propagate(Method):
     @torch.no_grad()
     def before_training(self, data: Data) -> None:
         """Weigh the features, and find the leading directions of all blocks."""
-        weighting = weighting_of(data.x) if self.weighting == "auto" else self.weighting
-        shift, scale = feature_weights(data.x, weighting)
-        self.shift.copy_(shift)
-        self.scale.copy_(scale)
+        weighting = self.find_weights(data)
         table = self.blocks(data)
         drop = int(weighting == "idf") if self.drop_leading is None else self.drop_leading
         wanted = min(drop + self.width, *table.shape)
@@ -106,13 +106,21 @@ class Propagate(Method):
         directions = v[:, kept] * relative_powers(sigma[kept], self.power - 1)
         self.projection.zero_()[:, : directions.shape[1]] = directions
 
-    def remarks(self) -> list[str]:
-        """Say how the features are weighted, if they are."""
-        if bool(self.shift.any()):
-            return ["Features are dense or negative numbers, so the method standardizes their columns."]
-        if bool((self.scale != 1).any()):
-            return ["Features are words or counts, so the method weights them by inverse document frequency."]
-        return []
+    def choose_weighting(self, data: Data) -> Weighting:
+        """Return the weighting that was asked for, or the one that suits the data."""
+        return weighting_of(data.x) if self.weighting == "auto" else self.weighting
+
+    def find_weights(self, data: Data) -> Weighting:
+        """Find the weights of the features of training data, and keep them."""
+        weighting = self.choose_weighting(data)
+        shift, scale = feature_weights(data.x, weighting)
+        self.shift.copy_(shift)
+        self.scale.copy_(scale)
+        return weighting
+
+    def describe_weights(self, data: Data) -> str:
+        """Say how features are weighted."""
+        return {**MEANINGS, **WEIGHTINGS}[self.choose_weighting(data)]
 
     def weigh(self, x: Tensor) -> Tensor:
         r"""Weight features ``(k, d)``, dense or CSR; unless they are standardized, scale rows to length √d."""
@@ -151,7 +159,8 @@ def page_rank(h: Tensor, adjacency: Propagation, alpha: float) -> Tensor:
 def weighting_of(x: Tensor) -> Weighting:
     """Choose the weights of features ``(n, d)`` by what they look like."""
     entries = x.values() if x.layout == torch.sparse_csr else x
-    if 2 * int(entries.count_nonzero()) >= x.shape[0] * x.shape[1] or bool((entries < 0).any()):
+    is_dense = 2 * int(entries.count_nonzero()) >= x.shape[0] * x.shape[1]
+    if is_dense or bool((entries < 0).any()) or are_measurements(x):
         return "standard"
     return "idf" if bool((entries == entries.round()).all()) else "none"
 

@@ -55,6 +55,7 @@ def _with_another_method(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
     own = recipe.parse({"method": with_required_options(recipe.method["name"], recipe.method, "")})
     kept = {key: getattr(recipe, key) for key in ("spectral", "sampler") if getattr(recipe, key) != getattr(own, key)}
     kept |= {key: changes.get(key, getattr(recipe, key)) for key in ("feature_noise", "edge_noise")}
+    kept |= {"feature_norm": "auto"} if recipe.feature_norm == "auto" else {}
     kept["postprocess"] = with_old_steps(changes.get("postprocess", recipe.postprocess), changes)
     kept["training"] = {key: getattr(recipe.training, key) for key in ("seed", "checkpoint_every", "diagnose_every")}
     return recipe.parse({"method": with_required_options(name, changes), **kept})

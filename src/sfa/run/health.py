@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COLLAPSED, ALIKE, AT_CHANCE = 1.5, 0.99, 0.99  # effective rank; mean cosine; share of the chance level
 TRY: dict[Task, str] = {
-    "node": "other features, or --set feature_norm=standard",
+    "node": "other features",
     "graph": "or another --method, such as infograph",
     "image": "or weaker views, --set augmentation.strength=weak",
 }
@@ -58,19 +58,21 @@ def health_of(run: Run) -> Health:
         remarks.append(f"{auc}: {count} links were taken out of the graph before embedding, but not before training.")
     if task != "node":
         remarks.append(f"The last two columns are of two random views of each of {count} {items}, as in training.")
+    is_scaled = method.weights_features or run.recipe.feature_norm == "standard"
+    features = TRY[task] if task != "node" or is_scaled else f"{TRY[task]}, or --feature-norm standard"
     loss = run.metrics[-1].get("loss", math.nan) if run.metrics else math.nan
     if (chance := run.chance) is not None:
         remarks.insert(0, f"Loss: {loss:.4g}, and {chance:.4g} by chance.")
         if loss > AT_CHANCE * chance:
             said = f"The loss is at its chance level, training has told no {items} apart"
-            warnings.append(f"{said}: try another --lr, more --epochs, another --seed, {TRY[task]}.")
+            warnings.append(f"{said}: try another --lr, more --epochs, another --seed, {features}.")
     if own[RANK] < COLLAPSED or alike > ALIKE:
         seen = f"effective rank {own[RANK]:.1f}, and {alike:.1%} of their squared length is the same in all"
-        warnings.append(f"The embedding has collapsed, {items} look alike ({seen}): try a smaller --lr, {TRY[task]}.")
+        warnings.append(f"The embedding has collapsed, {items} look alike ({seen}): try a smaller --lr, {features}.")
     leads = table.iloc[1:-1] - own
     better = leads.index[(leads[near] > 0) & (leads[auc] > 50 / math.sqrt(count or 1))]  # some two standard errors
     if len(better):
         advice = "--method propagate, which trains nothing, " if task == "node" else ""
         advice = f"{advice}more --epochs, another --seed, " if method.learns else ""
-        warnings.append(f"Better in both columns, without training: {', '.join(better)}. Try {advice}{TRY[task]}.")
+        warnings.append(f"Better in both columns, without training: {', '.join(better)}. Try {advice}{features}.")
     return Health(table, warnings, remarks)

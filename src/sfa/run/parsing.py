@@ -12,7 +12,6 @@ from torch import nn
 
 from sfa.augment import Augmentation, Compose
 from sfa.errors import InputError, unknown_name
-from sfa.graph.features import OF_ALL_ROWS
 from sfa.methods import Method
 from sfa.postprocess import PCA, ConcatFeatures
 from sfa.registry import build, is_path, known_names, resolve
@@ -130,14 +129,11 @@ def check_fit(recipe: Recipe, method_class: type[Method]) -> None:
         raise InputError(f"{method} works with the sampler {' or '.join(method_class.samplers)}, not with {sampler}.")
     if sampler_class.for_walks and sampler not in method_class.samplers:
         raise InputError(f"The sampler {sampler} is for methods that walk, and {method} does not.")
-    if task == "image" and (norm != "none" or recipe.feature_noise > 0):
+    if task == "image" and (norm not in ("none", "auto") or recipe.feature_noise > 0):
         what = "no features to normalize or to add noise to"
         raise InputError(f"{embeds}, which have {what}: leave out feature_norm and feature_noise.")
     if task != "node" and recipe.edge_noise > 0:
         raise InputError(f"edge_noise replaces edges of one graph, and {embeds}: leave it out.")
-    if task == "graph" and norm in OF_ALL_ROWS:
-        why = "a graph's embedding would depend on the graphs beside it"
-        raise InputError(f"With feature_norm {norm} {why}: for sets of graphs take row or none.")
     if task != "node" and recipe.postprocess:
         raise InputError(f"{embeds}, and postprocessing is of embeddings of the nodes of one graph: leave it out.")
     for name in [one["name"] for one in as_list(recipe.augmentation) if not is_object(one["name"])]:

@@ -9,11 +9,19 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
+from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
 from sfa.graph.batches import replace_edges
-from sfa.graph.features import MEANINGS, FeatureNormalization, add_noise, normalize_features
+from sfa.graph.features import (
+    MEANINGS,
+    FeatureNormalization,
+    add_noise,
+    are_measurements,
+    feature_statistics,
+    normalize_features,
+)
 from sfa.methods import DEFAULTS, Method, available_methods
 from sfa.ranges import Count, Natural, NonNegative, Positive, Seed, Share
 from sfa.registry import build
@@ -23,7 +31,7 @@ from sfa.run.parsing import build_method, check_fit, class_of_method, parse_sect
 from sfa.run.sections import as_list, complete, named, names_of, validated
 from sfa.run.shipped import read_recipe, shipped_recipes
 from sfa.sampling import Sampler
-from sfa.tasks import DATA, ITEMS, Task, task_of
+from sfa.tasks import DATA, ITEMS, Task, settings_of, task_of
 from sfa.train.loop import PrecisionName
 from sfa.train.optim import OptimizerName
 
@@ -116,15 +124,37 @@ class Recipe(BaseModel):
             for key, value in (section.items() if isinstance(section, dict) else [("", section)])
         }
 
-    def prepare(self, data: Data) -> Data:
-        """Return the data with features and edges as training and embedding see them; images as they are."""
+    def settled(self, data: Data) -> Recipe:
+        """Return the recipe with ``feature_norm`` chosen by the data if it is ``auto``.
+
+        Measurements are standardized, unless the method weights features by itself or uses none. Others are treated as
+        the method's authors do.
+        """
+        if self.feature_norm != "auto":
+            return self
+        method = class_of_method(self.method["name"])
+        is_open = not (method.weights_features or method.transductive or task_of(data) == "image")
+        usual = settings_of(method).get("feature_norm", "row")
+        return self.updated({"feature_norm": "standard" if is_open and are_measurements(data.x) else usual})
+
+    def prepare(self, data: Data, statistics: Mapping[str, Tensor] | None = None) -> Data:
+        """Return the data with features and edges as training and embedding see them; images as they are.
+
+        ``statistics`` of the features are those of the training data, by default of these (:meth:`statistics`).
+        """
         if task_of(data) == "image":
             return data
         if self.edge_noise > 0:
             data = replace_edges(data, self.edge_noise, self.training.seed)
-        if self.feature_noise > 0:
-            data = add_noise(data, self.feature_noise, self.training.seed)
-        return normalize_features(data, self.feature_norm)
+        return normalize_features(self._with_noise(data), self.settled(data).feature_norm, statistics)
+
+    def statistics(self, data: Data) -> dict[str, Tensor]:
+        """Compute the statistics of training data by which :meth:`prepare` normalizes other data as well."""
+        norm = self.settled(data).feature_norm
+        return {} if task_of(data) == "image" else feature_statistics(self._with_noise(data), norm)
+
+    def _with_noise(self, data: Data) -> Data:
+        return add_noise(data, self.feature_noise, self.training.seed) if self.feature_noise > 0 else data
 
     @property
     def preparation(self) -> str:

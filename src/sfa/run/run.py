@@ -35,6 +35,7 @@ from sfa.run.source import (
 )
 from sfa.tasks import num_items, task_of
 from sfa.train import Progress, RunFolder, load_checkpoint
+from sfa.train.callbacks import FeatureStatistics
 
 if TYPE_CHECKING:
     from sfa.run.evaluate import Scores
@@ -191,6 +192,8 @@ def open_runs(
 
 def open_for(folder: RunFolder, source: Source) -> Run:
     """Open a trained run with other data than its own, which must have the same features."""
+    if source.in_memory or source.features is not None:
+        source = replace(source, encode=folder.record.get("encoding") or "none")
     try:
         return _assemble(folder, source.load(), own=False)
     except InputError as error:
@@ -215,8 +218,9 @@ def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
     if method.transductive and data.num_nodes != recorded(folder, "nodes", int):
         learned = f"{recipe.method['name']} has learned the nodes of one graph by their numbers, and this is another"
         raise InputError(f"{learned}: train it on this graph, or choose a method with an encoder.")
-    progress = load_checkpoint(folder.checkpoint, method)
-    return Run(folder, recipe, recipe.prepare(data), method.eval(), progress)
+    kept = FeatureStatistics()  # of runs since version 0.2.0; before, all data were normalized by their own
+    progress = load_checkpoint(folder.checkpoint, method, callbacks=[kept])
+    return Run(folder, recipe, recipe.prepare(data, kept.statistics), method.eval(), progress)
 
 
 def set_threads(threads: int | None) -> None:

@@ -15,12 +15,14 @@ from torch_geometric.data import Data, Dataset
 from sfa.data import as_graph, as_graphs, as_images, describe, find, fingerprint, left_out_remark, load, remark
 from sfa.data.convert import is_one_graph
 from sfa.data.labels import set_labels
+from sfa.data.load import LoadedByFunction
 from sfa.data.readers.edge_list import OLD_RULES
 from sfa.data.readers.image_folder import holds_images
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
 from sfa.evaluate.inputs import has_targets
 from sfa.folders import existing
+from sfa.registry import known_names
 from sfa.run.display import Display, counted
 from sfa.tasks import Task, task_of
 from sfa.train import RunFolder
@@ -41,6 +43,7 @@ class Source:
     target: str | None = None
     weight: str | None = None
     bipartite: bool = False
+    encode: Any = None  # how a table of features becomes numbers, as for encode_frame; auto, if None
 
     @property
     def in_memory(self) -> bool:
@@ -54,19 +57,20 @@ class Source:
 
     def check(self) -> None:
         """Raise if there are options for data that were not named, or for data in memory."""
-        others = ("data", "data_root", "node_features")
+        others = ("data", "data_root", "node_features", "encode")
         of_files = [key for key, value in vars(self).items() if key not in others and value]
         if self.in_memory and of_files:
             raise InputError(f"{' and '.join(of_files)} belong to files: data in memory have their own.")
-        if self.data is None and (of_files or self.node_features):
-            names = "--features, --labels, --source, --target, --weight, --bipartite, --node-features, --image-size"
-            raise InputError(f"{names} and --skip-corrupt belong to data: name those too, or leave these out.")
+        if self.data is None and (of_files or self.node_features or self.encode):
+            names = "--features, --encode, --labels, --source, --target, --weight, --bipartite, --node-features"
+            more = "--image-size and --skip-corrupt belong to data"
+            raise InputError(f"{names}, {more}: name those too, or leave these out.")
 
     def load(self, display: Display | None = None) -> Data:
         """Read the data, and show the progress of reading a folder of images."""
         self.check()
         if self.in_memory:
-            return _read_object(self.data, self.node_features)
+            return _read_object(self.data, self.node_features, self.encode)
         if not self.data:
             raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
         options = {key: value for key, value in vars(self).items() if key not in ("data", "data_root")}
@@ -98,7 +102,7 @@ def _absolute(path: str | Path) -> str:
     return str(Path(path).expanduser().resolve())
 
 
-def _read_object(obj: Any, node_features: str | None) -> Data:
+def _read_object(obj: Any, node_features: str | None, encode: Any) -> Data:
     """Return a graph, graphs or images in memory as PyG ``Data``."""
     name = obj.name if isinstance(getattr(obj, "name", None), str) else None
     if isinstance(obj, Dataset) and len(obj) == 1:
@@ -109,7 +113,7 @@ def _read_object(obj: Any, node_features: str | None) -> Data:
         return as_graphs(obj, name=name, node_features=node_features)
     if task == "image" or isinstance(obj, np.ndarray | Tensor | list):
         return as_images(obj)
-    return as_graph(obj, name=name, node_features=node_features)
+    return as_graph(obj, name=name, node_features=node_features, encode=encode)
 
 
 def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **moved: Any) -> Source:
@@ -124,6 +128,13 @@ def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **mo
     moved = {key: value for key, value in {**moved, "data_root": data_root}.items() if value is not None}
     new = replace(source, **moved)
     return Source(new.data, node_features=source.node_features) if new.in_memory else new
+
+
+def is_known(dataset: str | None) -> bool:
+    """Tell whether this is the name of a data set of ours, of which settings are known, and not of a user's own."""
+    name = (dataset or "").lower()
+    has_name = name in known_names("dataset") and not isinstance(find(name), LoadedByFunction)
+    return has_name or name.startswith("tu:")
 
 
 def require_present(source: Source, folder: RunFolder) -> None:
@@ -178,8 +189,9 @@ def with_labels(data: Data, labels: str | Path) -> Data:
 
 
 def tell_of_data(data: Data, display: Display) -> None:
-    """Say what was read of an edge list, and so if features of nodes are not their own or images were left out."""
+    """Say what was read of an edge list, how features were encoded or made, and what was left out."""
+    read, note = describe(data) if "edges_read" in data else None, data.get("encoding_note")
     real = "Labels are real numbers, and so scores are of regression." if has_targets(data) else None
-    for message in (describe(data) if "edges_read" in data else None, real, remark(data), left_out_remark(data)):
+    for message in (read, note, real, remark(data), left_out_remark(data)):
         if message is not None:
             display.say(message)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch_geometric.data import Data
@@ -27,7 +27,7 @@ from sfa.run.report import REPORT, report_run
 from sfa.run.run import Run, set_threads
 from sfa.run.score_cache import usual_protocol
 from sfa.run.shipped import shipped_recipes
-from sfa.run.source import Source, recorded_source, require_same_data, tell_of_data
+from sfa.run.source import Source, is_known, recorded_source, require_same_data, tell_of_data
 from sfa.run.train_recipe import train_in
 from sfa.tasks import Task, task_of
 from sfa.train import RunFolder, make_fabric
@@ -52,6 +52,7 @@ def train_run(
     target: str | None = None,
     weight: str | None = None,
     bipartite: bool = False,
+    encode: Literal["auto", "none"] | None = None,
     data_root: str | Path | None = None,
     device: str = "auto",
     threads: int | None = None,
@@ -89,7 +90,7 @@ def train_run(
     tell = Display().say if display.console.quiet else display.say
     display = display if is_first else Display(quiet=True)
     set_threads(threads)
-    columns = (source, target, weight, bipartite)
+    columns = (source, target, weight, bipartite, encode)
     origin = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt, *columns)
     asked, path = as_changes(set or {}, changes), None if out is None else Path(out)
     file = None if embed in (None, NO_FILE) else Path(str(embed))
@@ -112,6 +113,7 @@ def train_run(
         if raw is None and not resume:
             _check_before_reading(settled, task, origin, path)
         raw = _load(origin, display) if raw is None else raw
+        settled = settled.settled(raw)
         if resume:
             require_same_data(folder, raw)
             run = train_in(folder.path, settled, raw, device=fabric, display=display, loggers=loggers)
@@ -151,7 +153,7 @@ def asked_recipe(recipe: GivenRecipe | None, task: Task, dataset: str | None, ch
     if isinstance(method, str) and not is_path(method) and method not in known_names("method"):
         raise unknown_name("method", method, available_methods(task))
     if recipe is None:
-        recipe = "default" if _is_shipped("default", dataset) else {}
+        recipe = "default" if _is_shipped("default", dataset) else {} if is_known(dataset) else {"feature_norm": "auto"}
     return load_recipe(recipe, dataset, changes.get("method.name"), task).updated(changes)
 
 
@@ -175,6 +177,8 @@ def settled_recipe(
     """Return the recipe of a run to resume; settings that are given again must agree with it."""
     settled = load_recipe(folder.recipe_file)
     asked = load_recipe(settled if recipe is None else recipe, dataset, changes.get("method.name")).updated(changes)
+    if asked.feature_norm == "auto":  # was chosen when the run began
+        asked = asked.updated({"feature_norm": settled.feature_norm})
     if asked != settled:
         before, now = settled.by_path(), asked.by_path()
         different = ", ".join(sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key)))

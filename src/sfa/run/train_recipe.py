@@ -15,6 +15,7 @@ from sfa.distributed import broadcast_object, enable_cross_rank, rank, translate
 from sfa.errors import InputError
 from sfa.evaluate.online_probe import OnlineProbe
 from sfa.evaluate.probes.base import RANKS
+from sfa.graph.features import MEANINGS
 from sfa.methods import Method
 from sfa.registry import resolve
 from sfa.run.display import Display, counted
@@ -25,6 +26,7 @@ from sfa.run.source import Source
 from sfa.sampling import Sampler
 from sfa.tasks import item_word, num_items, settings_of, task_of
 from sfa.train import BatchPlan, Callback, LambdaCallback, LoggerCallback, OnlineProbeCallback, RunFolder, train
+from sfa.train.callbacks import FeatureStatistics
 from sfa.train.checkpoint import load_tensors
 from sfa.train.loggers import Loggers
 from sfa.train.loop import make_fabric
@@ -44,22 +46,26 @@ def record_of(recipe: Recipe, data: Data, source: Mapping[str, Any]) -> dict[str
         "in_features": data.num_features,
         "features": recipe.preparation,
         "features_of": data.get("features_of"),
+        **({"encoding": data.encoding} if data.get("encoding") else {}),
         "seed": recipe.training.seed,
     }
 
 
-Setup = tuple[Method, Data, Sampler, OnlineProbe | None]
+Setup = tuple[Method, Data, Sampler, list[Callback]]
 
 
 def set_up(recipe: Recipe, data: Data) -> Setup:
     """Build all that training needs, once, as making a sampler may take long; raise if something does not fit."""
-    training, method, prepared, probe = recipe.training, recipe.build_for(data), recipe.prepare(data), None
+    training, method, statistics = recipe.training, recipe.build_for(data), recipe.statistics(data)
+    callbacks: list[Callback] = [FeatureStatistics(statistics)] if statistics else []
+    prepared = recipe.prepare(data, statistics)
     if training.online_probe:
         try:
             probe = OnlineProbe(method.width, prepared, epochs=training.epochs, seed=training.seed)
+            callbacks.append(OnlineProbeCallback(probe))
         except InputError as error:
             raise InputError(f"--online-probe is not possible here: {error}") from error
-    return method, prepared, recipe.make_sampler()(prepared), probe
+    return method, prepared, recipe.make_sampler()(prepared), callbacks
 
 
 def open_or_create_folder(path: Path, recipe: Recipe, data: Data, source: Mapping[str, Any]) -> RunFolder:
@@ -69,6 +75,7 @@ def open_or_create_folder(path: Path, recipe: Recipe, data: Data, source: Mappin
     path.parent.mkdir(parents=True, exist_ok=True)
     for torn in (path, *path.parent.glob(f".{path.name}.*")):
         shutil.rmtree(torn, ignore_errors=True)
+    recipe = recipe.settled(data)
     return RunFolder.create(path, recipe.as_dict(), record_of(recipe, data, source))
 
 
@@ -83,7 +90,8 @@ def train_recipe(
     setup: Setup | None = None,
 ) -> Run:
     """Train in an existing folder, or go on there; ``callbacks`` as in :func:`sfa.train.train`."""
-    method, prepared, sampler, probe = setup or set_up(recipe, data)
+    recipe = recipe.settled(data)
+    method, prepared, sampler, own = setup or set_up(recipe, data)
     progress = train(
         method,
         prepared,
@@ -92,7 +100,7 @@ def train_recipe(
         folder=folder,
         resume=resume,
         sampler=lambda _: sampler,
-        callbacks=[*([OnlineProbeCallback(probe)] if probe else []), *callbacks],
+        callbacks=[*own, *callbacks],
     )
     return Run(folder, recipe, prepared, method.cpu().eval(), progress)
 
@@ -109,7 +117,7 @@ def train_in(
 ) -> Run:
     """Make a run folder for data from a ``source`` and train in it, or go on in one, and show how it goes."""
     training, resume = recipe.training, source is None
-    method, prepared, sampler, probe = setup = set_up(recipe, data)
+    method, prepared, sampler, _ = setup = set_up(recipe, data)
     device = make_fabric(device, training.precision)
     if source is not None:
         if world_size() > 1:
@@ -121,7 +129,7 @@ def train_in(
                 RunFolder.create(path, recipe.as_dict(), record)
             path = broadcast_object(path)  # waits until the first process has made it
     folder = RunFolder.open(path)
-    display.say(f"{data.name}: {_size_of(data, recipe)}")
+    display.say(f"{data.name}: {_size_of(data, recipe, method.describe_weights(prepared))}")
     display.say(f"{describe(recipe)}, seed {training.seed}, in {folder.path}{_unusual_parts(recipe)}")
     done: list[dict[str, Any]] = []
     if resume and folder.checkpoint.exists():
@@ -136,7 +144,7 @@ def train_in(
     with training_progress(display, "training", training.epochs) as shown:
         callbacks = [shown, *([] if loggers is None else [LoggerCallback(loggers)])]
         run = train_recipe(recipe, data, folder, device=device, resume=resume, callbacks=callbacks, setup=setup)
-    if probe is not None and rank() == 0:  # the first process alone writes metrics
+    if training.online_probe and rank() == 0:  # the first process alone writes metrics
         display.say(f"Online probe: {_of_probe(run.metrics[-1].get('online', {}))}")
     if run.progress.epoch < training.epochs:
         patience = counted(training.patience or 0, "epoch")
@@ -162,8 +170,8 @@ def _of_probe(online: Mapping[str, float]) -> str:
     return ", ".join(parts) + ("" if top is None else f" (top-{RANKS} {top:.2f} %)")
 
 
-def _size_of(data: Data, recipe: Recipe) -> str:
-    """Return the size of the data, and what is done to their features."""
+def _size_of(data: Data, recipe: Recipe, weighting: str | None) -> str:
+    """Return the size of the data, and what is done to their features, by the method itself in the end."""
     if task_of(data) == "image":
         height, width = data.x.shape[1:3]
         parts = {"to train on": data.get("train_mask"), "to test on": data.get("test_mask")}
@@ -172,7 +180,9 @@ def _size_of(data: Data, recipe: Recipe) -> str:
         return f"{images} of {height} × {width} pixels, {channels}{counts}"
     sizes = {"graph": num_items(data)} if task_of(data) == "graph" else {}
     sizes |= {"node": data.num_nodes, "edge": data.num_edges // 2, "feature": data.num_features}
-    return ", ".join([*(counted(size, what) for what, size in sizes.items()), recipe.preparation])
+    none, first = MEANINGS["none"], recipe.preparation
+    steps = [weighting or none] if first == none else [first, weighting]
+    return ", ".join([*(counted(size, what) for what, size in sizes.items()), ", then ".join(filter(None, steps))])
 
 
 def _unusual_parts(recipe: Recipe) -> str:

@@ -279,6 +279,7 @@ def open_search(
     loaded = source.load(display)
     changes = {**(set or {}), **({} if epochs is None else {"training.epochs": epochs})}
     start = starting_recipe(str(loaded.name), task_of(loaded), method=method, recipe=recipe, changes=changes)
+    start = start.settled(loaded)
     options = {
         "data": source.as_dict(),
         "fingerprint": fingerprint(loaded),

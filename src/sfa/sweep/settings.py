@@ -22,6 +22,7 @@ from sfa.run import Recipe, load_recipe, shipped_recipes
 from sfa.run.changes import MISSING, SECTIONS, value_in
 from sfa.run.identity import INDIFFERENT, LATER
 from sfa.run.legacy import STEPS, flatten, modern_paths
+from sfa.run.source import is_known
 from sfa.run.train import folder_name
 from sfa.sweep.ranges import MOST, Choices, Range, parse_range, shipped_ranges
 from sfa.sweep.trials import PrunerName, SamplerName
@@ -238,7 +239,8 @@ def starting_recipe(
     elif f"{chosen}/{dataset}".lower() in shipped_recipes():
         found = load_recipe(f"{chosen}/{dataset}".lower())
     else:
-        found = Recipe.parse({"method": chosen, "spectral": "sfa"})
+        by_data = {} if is_known(dataset) else {"feature_norm": "auto"}
+        found = Recipe.parse({"method": chosen, "spectral": "sfa", **by_data})
     return found.updated({"training.diagnose_every": 0, **changes})  # diagnostics change no result, and take time
 
 
@@ -249,5 +251,7 @@ def method_ranges(recipe: Recipe, ablate: Range | None) -> list[Range]:
         raise InputError(
             f"No ranges come with {method} (some do with {', '.join(shipped)}): give --range KEY=LOW..HIGH or --ranges."
         )
-    compared = [] if ablate is None else [ablate.key, f"{ablate.key}.name"]
-    return [range_ for range_ in shipped[method] if range_.key not in compared]
+    settled = [] if ablate is None else [ablate.key, f"{ablate.key}.name"]
+    if recipe.feature_norm == "standard":  # of measurements, for which no other choice is any good
+        settled.append("feature_norm")
+    return [range_ for range_ in shipped[method] if range_.key not in settled]

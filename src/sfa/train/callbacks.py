@@ -232,6 +232,20 @@ class OnlineProbeCallback(Callback):
 
 
 @dataclass(eq=False)
+class FeatureStatistics(Callback):
+    """Keep in checkpoints the statistics by which features were normalized; other data are normalized by the same."""
+
+    state_key = "features"
+    statistics: dict[str, Tensor] = field(default_factory=dict)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return self.statistics
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        self.statistics = state
+
+
+@dataclass(eq=False)
 class LoggerCallback(Callback):
     """Log the metrics of every epoch, also those that callbacks before this one added."""
 

@@ -17,6 +17,7 @@ from torch_geometric.data.storage import GlobalStorage
 from sfa.data.arrays import check_indices, check_keys, read_arrays
 from sfa.data.convert import as_graphs, build, from_networkx, in_graph, join_graphs
 from sfa.data.downloads import explain_damage, explained
+from sfa.data.encode import Encode
 from sfa.data.graph import adjacency_edges, count_nodes
 from sfa.data.labels import MASKS, check_ids
 from sfa.data.readers.edge_list import BY_NAME, EdgeColumns, read_edge_list
@@ -42,6 +43,7 @@ def read_graph(
     labels: PathLike | None = None,
     node_features: str | None = None,
     columns: EdgeColumns = BY_NAME,
+    encode: Encode | None = None,
 ) -> Data:
     """Read the graph in a file, with features and labels from files of their own where the graph file has none.
 
@@ -49,7 +51,7 @@ def read_graph(
     nothing in it is ever run or unpickled. A graph set is a folder (see `read_graph_folder`), a `.npz` with a key `ptr`
     or a `.pt` with a list of PyG Data, or a table of SMILES (`read_molecules`); `labels` are then its graphs'. Where
     there are no features, `node_features` says what to make them of: `degree`, `random` or `spectral`. `columns` are
-    those of edge lists.
+    those of edge lists, and `encode` says how a table of features becomes numbers (see `encode_frame`).
     """
     if node_features is not None:
         NodeFeatures.parse(node_features)  # before anything is read
@@ -70,7 +72,7 @@ def read_graph(
             "given as the folder that they are in."
         )
     label_path = None if labels is None else existing(labels, "label")
-    table = None if features is None else read_features(existing(features, "feature"))
+    table = None if features is None else read_features(existing(features, "feature"), encode or "auto")
     raw = _read_raw(full, table, label_path, node_features, columns)
     is_set = raw.get("ptr") is not None
     if table is not None:
@@ -159,7 +161,7 @@ def _no_features(path: Path) -> InputError:
 
 def _read_member(path: Path, features: Path | None, columns: EdgeColumns) -> Data:
     """Read one graph of a folder."""
-    table = None if features is None else read_features(features)
+    table = None if features is None else read_features(features, "none")
     raw = _read_raw(path, table, None, "degree", columns)
     if raw.get("ptr") is not None:
         raise InputError(f"{path} is a graph set itself, but each file of a folder is one graph.")
@@ -183,6 +185,7 @@ def join_features(raw: Data, table: Data) -> None:
     if raw.y is not None and table.y is not None:
         raise InputError("Labels are given twice: in the graph file and in the feature file's column 'label'.")
     raw.x, raw.y = table.x, raw.y if table.y is None else table.y
+    raw.encoding, raw.encoding_note = table.get("encoding"), table.get("encoding_note")
     if table.get("node_ids") is None:
         return
     row_of = {str(one): row for row, one in enumerate(table.node_ids)}

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from sfa.data.downloads import explain_damage
+from sfa.data.encode import MISSING, Encode, encode_frame
 from sfa.data.labels import is_unknown
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.errors import InputError
@@ -26,7 +27,6 @@ from sfa.tasks import Task
 ID_NAMES = ("", "id", "node", "node_id", "nodeid", "name", "index")
 LABEL_NAMES = ("label", "labels", "y", "class", "subject")
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy")
-MISSING = ["", "NA", "N/A", "nan", "NaN", "NULL", "null"]
 
 
 class TextTable:
@@ -144,8 +144,10 @@ def read_pairs(path: Path, known: Container[str] = (), item: Task = "node") -> t
     return named[start:], texts[start:]
 
 
-def read_features(path: Path) -> Data:
-    """Read `x`, `ids` and `y`: the first column is the node's id, one may be called `label`, all others are numbers.
+def read_features(path: Path, encode: Encode = "auto") -> Data:
+    """Read `x`, `ids` and `y`: the first column is the node's id, one may be called `label`, others are encoded.
+
+    For `encode` see `encode_frame`.
 
     A `.npy` is numbers only, row i for node i. It is mapped, and must not change while in use. No object is unpickled.
     """
@@ -154,7 +156,11 @@ def read_features(path: Path) -> Data:
         raise InputError(f"Features cannot be read from {path}: its suffix must be one of {', '.join(SUFFIXES)}.")
     with explain_damage(path):
         is_npy = suffix == ".npy"
-        table = Data(x=np.lib.format.open_memmap(path, mode="r")) if is_npy else _parse_frame(_read_frame(path), path)
+        table = (
+            Data(x=np.lib.format.open_memmap(path, mode="r"))
+            if is_npy
+            else _parse_frame(_read_frame(path), path, encode)
+        )
     if table.x.ndim != 2 or len(table.x) == 0:
         raise InputError(f"{path} holds features of shape {list(table.x.shape)}, but [nodes, features] is needed.")
     return table
@@ -186,7 +192,7 @@ def _read_frame(path: Path) -> Any:
     return frame
 
 
-def _parse_frame(frame: Any, path: Path) -> Data:
+def _parse_frame(frame: Any, path: Path, encode: Encode) -> Data:
     names = [str(name) for name in frame.columns]
     if frame.empty:
         raise InputError(f"{path} has no rows; it needs one a node, first the node id, then numbers.")
@@ -198,39 +204,14 @@ def _parse_frame(frame: Any, path: Path) -> Data:
     repeated = ids[ids.astype(str).duplicated()].tolist()
     if repeated:
         raise InputError(f"{path} has the node id {str(repeated[0])!r} more than once; ids must be unique.")
-    table = Data(x=_read_numbers(frame, columns, path), node_ids=parse_ids(ids))
+    x, encoding, note = encode_frame(frame.iloc[:, columns].set_axis(ids), encode, str(path))
+    table = Data(x=x, node_ids=parse_ids(ids), encoding=encoding, encoding_note=note)
     if label is not None:
         labels = frame.iloc[:, label]
         if not pd.api.types.is_numeric_dtype(labels.dtype):
             labels = pd.Series(parse_labels(["" if pd.isna(one) else str(one).strip() for one in labels]), dtype=object)
         table.y = labels.to_numpy(dtype=object)
     return table
-
-
-def _read_numbers(frame: Any, columns: list[int], path: Path) -> NDArray[np.float64]:
-    """Return the numbers of some columns; raise with the node and the column of every cell that has none."""
-    cells = frame.iloc[:, columns]
-    texts = [i for i, dtype in enumerate(cells.dtypes) if not pd.api.types.is_numeric_dtype(dtype)]
-    numbers = {i: pd.to_numeric(cells.iloc[:, i].astype(str), errors="coerce") for i in texts}
-    table = pd.concat([numbers.get(i, cells.iloc[:, i]) for i in range(len(columns))], axis=1) if texts else cells
-    values = np.asarray(table.to_numpy(dtype=np.float64, na_value=np.nan))
-    largest = np.finfo(np.float32).max
-    if not values.size or max(-values.min(), values.max()) <= largest:
-        return values
-    defect = ~(np.abs(values) <= largest)
-    whole = defect.all(axis=0) & (len(values) > 1)
-    defect[1:, whole] = False  # one line for a column without a number
-    found = []
-    for row, i in np.argwhere(defect)[:10]:
-        value = cells.iloc[row, i]
-        what = "empty" if pd.isna(value) else repr(value) if i in numbers else f"{value:g}"
-        rest = " (no row has a number)" if whole[i] else ""
-        found.append(f"node {str(frame.iloc[row, 0])!r}, column {str(cells.columns[i])!r}: {what}{rest}")
-    more = f"; and {defect.sum() - 10} more" if defect.sum() > 10 else ""
-    raise InputError(
-        f"{path} has cells that are no finite numbers, as all but the first column (the node id) and one named 'label' "
-        f"must be; fill or encode them: {'; '.join(found)}{more}."
-    )
 
 
 def _label_column(names: list[str]) -> int | None:
