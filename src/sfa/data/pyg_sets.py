@@ -107,6 +107,7 @@ def read_planetoid(paths: list[Path]) -> Data:
     have neither features nor edges, and their label counts as the first class.
     """
     _, tx, allx, y, ty, ally, graph = map(read_pickle, paths[:-1])
+    tx, allx = (read_csr(parts, "x", path) for parts, path in ((tx, paths[1]), (allx, paths[2])))
     test = _table(paths[-1], np.int64).ravel()
     order = np.concatenate([np.arange(len(ally)), test])
     num_nodes = int(order.max(initial=-1)) + 1
