@@ -259,9 +259,6 @@ def read_torch(path: Path) -> Data:
         )
     if loaded.edge_index is None:
         raise InputError(f"{path} has no edge_index; it holds {', '.join(loaded.keys()) or 'nothing'}.")
-    if not isinstance(loaded.get("class_names"), (list, tuple, type(None))):
-        kind = type(loaded.class_names).__name__
-        raise InputError(f"{path} has class_names that are a {kind}, but a list of names is needed.")
     loaded.mapped_features = False  # wherever the features were when it was saved
     return loaded
 
