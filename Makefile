@@ -10,7 +10,7 @@ INSTALLED := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo test test-fast lint format install benchmark docs docs-serve dist clean
+.PHONY: demo test test-fast fuzz lint format install benchmark docs docs-serve dist clean
 
 demo: $(INSTALLED)
 	$(BIN)/sfa demo
@@ -23,6 +23,10 @@ test: lint
 
 test-fast: $(INSTALLED)
 	$(PYTEST) -m "not browser and not multiprocess and not slow"
+
+# Many more random files than the tests try; SFA_FUZZ_EXAMPLES says how many times as many.
+fuzz: $(INSTALLED)
+	SFA_FUZZ_EXAMPLES=$${SFA_FUZZ_EXAMPLES:-30} $(PYTEST) tests/fuzz
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

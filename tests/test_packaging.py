@@ -94,7 +94,7 @@ def test_what_it_says_of_itself(tree: Path, wheel: Path) -> None:
     assert wheel.name == f"sfa-{version}-py3-none-any.whl"
     assert told["License-Expression"] == "Apache-2.0"
     assert told["Requires-Python"] == ">=3.10"
-    assert {"images", "large", "ogb", "dev"} <= set(told.get_all("Provides-Extra") or [])
+    assert {"images", "large", "dev"} <= set(told.get_all("Provides-Extra") or [])
     assert told["Description-Content-Type"] == "text/markdown"
     assert told.get_payload() == (tree / "README.md").read_text(encoding="utf-8")
     assert f"version: {version}\n" in (tree / "CITATION.cff").read_text(encoding="utf-8")

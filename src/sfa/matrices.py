@@ -1,11 +1,12 @@
 """Rows of matrices: compressed (CSR), in chunks, normalized, and on disk."""
 
+import inspect
 import math
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, wraps
+from typing import Any, ParamSpec
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor
 from sfa.errors import InputError
 
 CHUNK_BYTES = 1 << 24
+P = ParamSpec("P")
 
 
 def csr_matrix(rowptr: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
@@ -42,6 +44,41 @@ def row_chunks(shape: tuple[int, ...]) -> Iterator[slice]:
     """Yield the rows of a table ``(n, d)`` in pieces that take some 16 MB as float32, and at least one row."""
     step = max(1, CHUNK_BYTES // (4 * shape[1]))
     return (slice(start, start + step) for start in range(0, shape[0], step))
+
+
+def check_tensor(x: object, what: str, *, dims: int = 0, integers: bool = False) -> None:
+    """Raise unless ``x`` is a dense tensor of floating-point numbers, or of integers, that holds values."""
+    if not isinstance(x, Tensor):
+        given = f"{type(x).__name__}: make it one by torch.as_tensor"
+    elif x.is_nested or x.layout != torch.strided:
+        given = f"a {'nested' if x.is_nested else 'sparse'} one: call to_dense() or stack its rows first"
+    elif x.device.type == "meta":
+        given = "one on the device meta, which holds no values"
+    elif x.dim() < dims or (x.dtype not in (torch.int64, torch.int32) if integers else not x.is_floating_point()):
+        given = f"{x.dtype} {tuple(x.shape)}"
+    else:
+        return
+    raise InputError(f"{what}, not {given}.")
+
+
+def takes_tensors(loss: Callable[P, Tensor]) -> Callable[P, Tensor]:
+    """Let a loss refuse what is no tensor of numbers, and rows that there are not, in one sentence."""
+    names = [name for name, one in inspect.signature(loss).parameters.items() if one.annotation is Tensor]
+
+    @wraps(loss)
+    def checked(*args: P.args, **options: P.kwargs) -> Tensor:
+        for name, x in [*zip(names, args, strict=False), *options.items()]:
+            if name in ("owner", "edges", "non_edges", "shuffles"):
+                check_tensor(x, f"The argument {name} is a tensor of integers", dims=1, integers=True)
+            elif name in names:
+                what = f"The argument {name} is a tensor of floating-point numbers"
+                check_tensor(x, what, dims=0 if name in ("positive", "negative") else 1)
+        try:
+            return loss(*args, **options)
+        except IndexError as error:
+            raise InputError(f"A row number is out of range: {str(error).rstrip('.')}.") from error
+
+    return checked
 
 
 def check_one_shape(what: str, *tables: Tensor, rows: int = 0, at_least: int = 1, dims: str = "n, d") -> None:

@@ -16,11 +16,11 @@ DATA: dict[Task, str] = {"node": "one graph", "graph": "a set of graphs", "image
 
 def task_of(data: Data) -> Task:
     """Return the attribute ``task`` of data, or infer it: ``ptr`` means graphs, four dimensions of ``x`` images."""
-    task: Task | None = data.get("task")
-    if task is not None:
+    task: Any = data.get("task")
+    if isinstance(task, str) and task in DATA:
         return task
-    x = data.get("x")
-    return "graph" if data.get("ptr") is not None else "image" if x is not None and x.dim() == 4 else "node"
+    is_image = getattr(data.get("x"), "ndim", None) == 4
+    return "graph" if data.get("ptr") is not None else "image" if is_image else "node"
 
 
 def task_attribute(part: Any) -> Any:

@@ -136,7 +136,7 @@ def test_the_first_view_of_an_augmentation_and_of_a_function(planted: Data) -> N
 
 def test_an_augmentation_without_a_view_says_so() -> None:
     with pytest.raises(NotImplementedError):
-        Augmentation()(Data())
+        Augmentation()(Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0, 1], [1, 0]])))
 
 
 class TestRates:

@@ -244,7 +244,7 @@ def test_without_a_network_it_is_said_what_to_do(tmp_path: Path, cache: Path, mo
         ):
             load("cifar10", root=root)
     assert asked == 2 * [CIFAR10.url]
-    assert list(cache.iterdir()) == []
+    assert not cache.exists()
 
 
 def test_a_download_that_fails_leaves_nothing(cache: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +252,7 @@ def test_a_download_that_fails_leaves_nothing(cache: Path, server: str, monkeypa
         published("cifar100", Path(path), server, monkeypatch)
         with pytest.raises(InputError, match=rf"cifar100 .* could not be downloaded \({error}\)"):
             load("cifar100")
-        assert list(cache.iterdir()) == []
+        assert not cache.exists()
 
 
 def test_another_archive_is_refused(tmp_path: Path, cache: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +261,7 @@ def test_another_archive_is_refused(tmp_path: Path, cache: Path, server: str, mo
     packed("cifar100", tmp_path / "archive.tar.gz")
     with pytest.raises(InputError, match=f"has now is not as published: its MD5 is .* and not {origin.md5}"):
         load("cifar10")
-    assert list(cache.iterdir()) == []
+    assert not cache.exists()
 
 
 def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
@@ -293,13 +293,13 @@ def test_an_archive_that_reaches_out_of_its_folder_writes_nothing_there(
     if ".." in extra.name or extra.type != tarfile.REGTYPE:
         with pytest.raises(InputError, match=r"could not be downloaded \(\w*(Outside|Absolute|Special)\w*Error\)"):
             load("cifar10")
-        assert list(cache.iterdir()) == []
+        assert not cache.exists()
     else:
         load("cifar10")
         assert [path.name for path in cache.iterdir()] == ["cifar-10-batches-bin"]
     assert not Path("/tmp/sfa-evil").exists()
     assert not list(tmp_path.rglob("*evil*"))
-    assert {path.name for path in tmp_path.iterdir()} == {"archive.tar.gz", "cache"}
+    assert {path.name for path in tmp_path.iterdir()} <= {"archive.tar.gz", "cache"}
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 
 import numpy as np
+import pooch
 import pytest
 import torch
 import torch_geometric.datasets
@@ -62,7 +64,7 @@ def test_a_set_in_the_users_root_is_loaded_and_the_root_left_alone(
     tables, x = FORMS[form]
     raw = write_tu(tmp_path / "data", **tables)
     before = snapshot(tmp_path / "data")
-    for _ in range(2):  # the second time from the cache
+    for _ in range(2):
         data = load("nci1", root=tmp_path / "data")
         assert fingerprint(data) == fingerprint(wanted(x))
         assert (data.name, data.graph_ids, data.ptr.tolist()) == ("nci1", [0, 1, 2, 3], PTR)
@@ -70,7 +72,7 @@ def test_a_set_in_the_users_root_is_loaded_and_the_root_left_alone(
         assert remark(data) == made
     assert snapshot(tmp_path / "data") == before
     assert locate("nci1", tmp_path / "data") == raw
-    assert len(list((cache / "processed").iterdir())) == 1
+    assert not cache.exists()
     assert capfd.readouterr() == ("", "")
 
 
@@ -127,7 +129,7 @@ def test_a_file_that_is_added_is_read(tmp_path: Path) -> None:
     [
         ({"A": None}, r"no file NCI1_A\.txt; nci1 needs NCI1_A\.txt, NCI1_graph_indicator\.txt"),
         ({"A": [("x", "y")]}, "files of nci1 in .* cannot be read"),
-        ({"A": [*EDGES, (9, 8)]}, "files of nci1 in .* cannot be read"),
+        ({"A": [*EDGES, (9, 8)]}, "node 8, but there are 8 nodes"),
         ({"A": [*EDGES, (8, 9)]}, "node 8, but there are 8 nodes"),
         ({"A": [*EDGES, (0, 8), (8, 0)]}, "node -1"),
         ({"A": [*EDGES, (3, 5)]}, "joins node 2 of the graph 0 and node 0 of the graph 2"),
@@ -148,29 +150,69 @@ def test_damaged_files_are_said(tables: dict[str, Any], says: str, tmp_path: Pat
     assert "\n" not in str(caught.value)
 
 
+def served(monkeypatch: pytest.MonkeyPatch, archive: bytes) -> list[str]:
+    asked: list[str] = []
+
+    def get(self: object, url: str, target: str, *_: object) -> None:
+        asked.append(url)
+        Path(target).write_bytes(archive)
+
+    monkeypatch.setattr(pooch.HTTPDownloader, "__call__", get)
+    return asked
+
+
+def packed(tmp_path: Path) -> io.BytesIO:
+    raw = write_tu(tmp_path / "published", "BZR", node_labels=ATOMS)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in raw.iterdir():
+            archive.write(file, f"BZR/{file.name}")
+    return content
+
+
 def test_a_download_is_kept_whole(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-
-    def download(self: Any) -> None:
-        calls.append(1)
-        write_tu(Path(self.root).parent, self.name, node_labels=ATOMS)
-
-    monkeypatch.setattr(torch_geometric.datasets.TUDataset, "download", download)
+    asked = served(monkeypatch, packed(tmp_path).getvalue())
     for _ in range(2):
         assert fingerprint(load("tu:BZR")) == fingerprint(wanted(FORMS["labels"][1]))
-    assert len(calls) == 1
+    assert asked == ["https://www.chrsmrrs.com/graphkerneldatasets/BZR.zip"]
     assert locate("tu:BZR") == cache / "TUDataset" / "BZR" / "raw"
-    assert sorted(path.name for path in cache.iterdir()) == ["TUDataset", "processed"]
+    assert [path.name for path in cache.iterdir()] == ["TUDataset"]
 
 
-def test_a_failed_download_says_how_to_give_the_files(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def download(self: Any) -> None:
-        raise URLError("no network")
+def test_an_archive_writes_nothing_but_its_tables(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members with other names, in other folders, or links: none of them is unpacked."""
+    archive = packed(tmp_path)
+    with zipfile.ZipFile(archive, "a") as more:
+        for name in ("../trace", "BZR/../../../trace", str(tmp_path / "trace"), "BZR/sub/BZR_A.txt", "C:\\trace"):
+            more.writestr(name, b"evil")
+        link = zipfile.ZipInfo("BZR/BZR_node_attributes.txt")
+        link.external_attr = 0o120777 << 16
+        more.writestr(link, "/etc/passwd")
+    served(monkeypatch, archive.getvalue())
+    with pytest.raises(InputError, match=r"files of tu:BZR in .* cannot be read"):
+        load("tu:BZR")  # the text of the link, which is no table
+    tables = ("A", "graph_indicator", "graph_labels", "node_attributes", "node_labels")
+    written = [path for path in cache.rglob("*") if not path.is_dir()]
+    assert sorted(path.name for path in written) == [f"BZR_{table}.txt" for table in tables]
+    assert not any(path.is_symlink() for path in written)
+    assert not list(tmp_path.rglob("trace*"))
 
-    monkeypatch.setattr(torch_geometric.datasets.TUDataset, "download", download)
-    with pytest.raises(InputError, match="proteins is not on"):
-        load("proteins")
-    assert list(cache.iterdir()) == []
+
+@pytest.mark.parametrize("damage", ["no zip", "cut", "other", "bomb", "encrypted"])
+def test_a_damaged_archive_leaves_nothing(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = packed(tmp_path).getvalue()
+    if damage == "other":
+        archive = archive.replace(b"BZR_A.txt", b"BZR_B.txt")
+    elif damage == "bomb":
+        monkeypatch.setattr("sfa.data.downloads.MAX_UNPACKED", 20)
+    elif damage == "encrypted":
+        archive = archive.replace(b"PK\3\4\x14\0\0", b"PK\3\4\x14\0\1").replace(
+            b"PK\1\2\x14\3\x14\0\0", b"PK\1\2\x14\3\x14\0\1"
+        )
+    served(monkeypatch, {"no zip": b"text", "cut": archive[:-100]}.get(damage, archive))
+    with pytest.raises(InputError, match=r"tu:BZR is not on this machine and .*--data-root"):
+        load("tu:BZR")
+    assert not (tmp_path / "cache").exists()
 
 
 def test_features_and_labels_are_the_sets_own(tmp_path: Path) -> None:

@@ -26,6 +26,13 @@ class Augmentation:
 
     def __call__(self, data: Any, generator: torch.Generator | None = None) -> tuple[Any, Any]:
         """Make both views of the data; alpha draws from the generator first."""
+        needed = {None: (), "image": ()}.get(self.task, ("x", "edge_index"))
+        lacking = next((key for key in needed if not isinstance(getattr(data, key, None), torch.Tensor)), None)
+        if lacking is not None:
+            raise InputError(
+                f"{type(self).__name__} augments {DATA[self.task or 'node']} of tensors x and edge_index, "
+                f"as sfa.data.as_graph makes it, but the {type(data).__name__} has no tensor {lacking}."
+            )
         return self.view(data, generator, 0), self.view(data, generator, 1)
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from sfa.augment.base import Augmentation
 from sfa.augment.image_ops import TRIES, blur_images, crop_boxes, crop_images, jitter_colors, solarize, to_gray
 from sfa.errors import InputError, unknown_name
+from sfa.matrices import check_tensor
 from sfa.nn.image_encoder import to_float
 from sfa.ranges import check_number
 from sfa.registry import register
@@ -113,9 +114,10 @@ def random_view(images: Tensor, strengths: Strengths, generator: torch.Generator
     Images are floating point ``(B, C, H, W)`` in ``[0, 1]``, of one channel or three, and so are the views, in
     channels_last and without gradient. Each image takes as many random numbers, whatever the rest of the batch.
     """
-    if images.dim() != 4 or images.shape[1] not in (1, 3) or not images.is_floating_point():
-        given = f"{images.dtype} {tuple(images.shape)}"
-        raise InputError(f"Images to augment are floating point (B, C, H, W) with one channel or three, not {given}.")
+    what = "Images to augment are floating point (B, C, H, W) with one channel or three"
+    check_tensor(images, what, dims=4)
+    if images.dim() != 4 or images.shape[1] not in (1, 3):
+        raise InputError(f"{what}, not {images.dtype} {tuple(images.shape)}.")
     if strengths.changes_nothing:
         return images
     numbers = torch.rand(len(images), sum(_DRAWS.values()), device=images.device, generator=generator)

@@ -3,11 +3,12 @@
 import contextlib
 import functools
 import hashlib
-import io
 import os
+import shutil
+import sys
 import tempfile
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -24,6 +25,8 @@ from sfa.folders import (
 )
 from sfa.tasks import Task
 
+SECONDS = 60  # how long a server may be silent
+MAX_UNPACKED = 1 << 33  # bytes of the files in an archive; the largest that is unpacked, of ogbn-arxiv, has 0.1 GB
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -112,6 +115,7 @@ class DatasetInfo:
         )
         if not self.downloaded:
             raise InputError(sentence.format("is never downloaded"))
+        above = [folder for folder in (cache_folder(), *cache_folder().parents) if not folder.exists()]
         cache, place = writable_cache(), self.places[-1]
         try:
             with _whole_or_nothing(cache, place, cache / place) as temporary:
@@ -120,6 +124,10 @@ class DatasetInfo:
             raise InputError(sentence.format(error)) from error
         except Exception as error:  # whatever the network raises
             raise InputError(sentence.format(f"could not be downloaded ({type(error).__name__})")) from error
+        finally:
+            with contextlib.suppress(OSError):  # where something was downloaded, none of them is empty
+                for folder in above:
+                    folder.rmdir()
         return cache / place
 
 
@@ -155,10 +163,31 @@ def _whole_or_nothing(base: Path, made: str, target: Path) -> Iterator[Path]:
                 raise
 
 
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Drop what libraries print ("Processing...") and the warnings (and warning filters) of their readers."""
-    out, err = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
-    with out, err, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+def download(url: str, target: Path, checksum: str | None = None) -> None:
+    """Download a file, and raise unless it has the checksum, a SHA-256 or `md5:…`, where one is known."""
+    import pooch
+
+    pooch.HTTPDownloader(timeout=SECONDS, progressbar=sys.stderr.isatty())(url, str(target), None)
+    if checksum is None:
+        return
+    kind = "md5" if checksum.startswith("md5:") else "sha256"
+    found = pooch.file_hash(str(target), alg=kind)
+    wanted = checksum.removeprefix("md5:")
+    if found != wanted:
+        raise InputError(f"what {url} has now is not as published: its {kind.upper()} is {found} and not {wanted}")
+
+
+def unpack(archive: Path, folder: Path, members: Mapping[str, str], needed: int | None = None) -> None:
+    """Write members of a zip to these files of a folder, and no others; of the first ``needed``, none may lack."""
+    with zipfile.ZipFile(archive) as packed:
+        sizes = {info.filename: info.file_size for info in packed.infolist()}
+        missing = next((member for member in list(members)[:needed] if member not in sizes), None)
+        if missing is not None:
+            raise InputError(f"has no {missing} in its archive")
+        if sum(sizes.get(member, 0) for member in members) > MAX_UNPACKED:
+            raise InputError(f"would take more than {MAX_UNPACKED} bytes unpacked")
+        for member, file in members.items():
+            if member in sizes:
+                (folder / file).parent.mkdir(parents=True, exist_ok=True)
+                with packed.open(member) as source, (folder / file).open("wb") as target:
+                    shutil.copyfileobj(source, target)

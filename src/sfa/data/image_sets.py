@@ -1,7 +1,6 @@
 """Read the named image sets: CIFAR-10, CIFAR-100, subsets of them, digits, and ImageNet-100."""
 
 import re
-import sys
 import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from sfa.data.downloads import DatasetInfo, explain_damage
+from sfa.data.downloads import DatasetInfo, download, explain_damage
 from sfa.data.images import build_images
 from sfa.data.readers.image_folder import read_image_folder
 from sfa.errors import InputError
@@ -21,7 +20,6 @@ from sfa.folders import PathLike, require_regular_file
 from sfa.tasks import Task
 
 SIDE, CHANNELS = 32, 3
-SECONDS = 60  # how long a server may be silent
 
 
 @dataclass
@@ -74,14 +72,8 @@ class Cifar(DatasetInfo):
 
     def fetch(self, temporary: Path) -> None:
         """Download the archive, check it, and unpack it; nothing is written outside the folder."""
-        import pooch
-
-        file = temporary / "archive"
-        pooch.HTTPDownloader(timeout=SECONDS, progressbar=sys.stderr.isatty())(self.url, str(file), None)
-        checksum = pooch.file_hash(str(file), alg="md5")
-        if checksum != self.md5:
-            raise InputError(f"what {self.url} has now is not as published: its MD5 is {checksum} and not {self.md5}")
-        with tarfile.open(file) as archive:
+        download(self.url, temporary / "archive", f"md5:{self.md5}")
+        with tarfile.open(temporary / "archive") as archive:
             archive.extractall(temporary, filter="data")
 
     def read(self, place: Path) -> Data:

@@ -44,6 +44,8 @@ def set_labels(data: Data, y: Any, count: int, class_names: Sequence[str] | None
     known = {value for value in values if value is not None}
     if not known:
         return
+    if not isinstance(class_names, (list, tuple, type(None))) and getattr(class_names, "ndim", 0) != 1:
+        raise InputError(f"The class names are a {type(class_names).__name__}, but a list of names is needed.")
     names = None if class_names is None else [str(name) for name in class_names]
     if names is not None and len(set(names)) != len(names):
         repeated = Counter(names).most_common(1)[0][0]

@@ -121,7 +121,7 @@ def find(name: PathLike) -> DatasetInfo | None:
         if not re.fullmatch(r"[\w-]+", own, re.ASCII):
             raise InputError(f"{name!r} is no data set: after tu: comes the name of a TUDataset, for instance tu:NCI1.")
         known_sets = (one for one in registered("dataset").values() if isinstance(one, TuSet))
-        return next((one for one in known_sets if one.options["name"] == own), TuSet(name, own))
+        return next((one for one in known_sets if one.own_name == own), TuSet(name, own))
     if is_path(name) and not os.path.exists(name):
         return _as_dataset(name.rpartition(":")[2], resolve("dataset", name))
     known = known_names("dataset")
@@ -218,9 +218,8 @@ def _as_dataset(name: str, part: Any) -> DatasetInfo:
 def _pyg_set(folder: str) -> PygSet:
     kind, *own = folder.split("/")
     name = (own or [kind])[0].lower().replace("_", "-")
-    options = {"name": own[0]} if own else {"is_undirected": True} if kind == "WikiCS" else {}
     folder = f"{folder}/geom_gcn" if kind == "WikipediaNetwork" else folder
-    return PygSet(f"coauthor-{name}" if kind == "Coauthor" else name, folder, options)
+    return PygSet(f"coauthor-{name}" if kind == "Coauthor" else name, folder)
 
 
 def _subset(name: str, file: str) -> LocalSet:

@@ -8,12 +8,13 @@ from torch.nn.functional import embedding, logsigmoid, softplus
 
 from sfa.errors import InputError, unknown_name
 from sfa.losses.nt_xent import recompute
-from sfa.matrices import check_one_shape, row_chunks, unit_rows
+from sfa.matrices import check_one_shape, row_chunks, takes_tensors, unit_rows
 from sfa.ranges import check_number, check_whole
 
 Form = Literal["code", "paper"]
 
 
+@takes_tensors
 def jensen_shannon(positive: Tensor, negative: Tensor) -> Tensor:
     r"""Tell pairs that belong together from pairs that do not, by a discriminator's scores of any shape.
 
@@ -30,6 +31,7 @@ def jensen_shannon(positive: Tensor, negative: Tensor) -> Tensor:
     return -0.5 * (logsigmoid(positive).mean() + logsigmoid(-negative).mean())
 
 
+@takes_tensors
 def normalized_jensen_shannon(anchors: Tensor, positives: Tensor) -> Tensor:
     r"""Draw each anchor to its positive, and away from all other anchors, by their cosines.
 
@@ -62,6 +64,7 @@ def _sum_of_repulsions(some: Tensor, every: Tensor, first: int) -> Tensor:
     return logs.sum() - logs.diagonal(first).sum()
 
 
+@takes_tensors
 def local_global_jensen_shannon(local: Tensor, summaries: Tensor, owner: Tensor) -> Tensor:
     r"""Tell the parts of a whole from the parts of all others by inner products.
 
@@ -95,6 +98,7 @@ def _sums_of_losses(local: Tensor, summaries: Tensor, owner: Tensor) -> Tensor:
     return -torch.stack([positive.sum(), negative.sum()])
 
 
+@takes_tensors
 def reconstruction(z: Tensor, edges: Tensor, non_edges: Tensor) -> Tensor:
     r"""Compute the cross-entropy of the inner-product decoder :math:`p(A_{ij} = 1) = \sigma(z_i^\top z_j)`.
 
@@ -113,6 +117,7 @@ def reconstruction(z: Tensor, edges: Tensor, non_edges: Tensor) -> Tensor:
     return (softplus(-of_edges).mean() + softplus(of_non_edges).sum() / max(1, non_edges.shape[1])) / 2
 
 
+@takes_tensors
 def kl_to_standard_normal(mu: Tensor, log_sigma: Tensor) -> Tensor:
     r"""Compute the mean over nodes of :math:`\mathrm{KL}(\mathcal{N}(\mu_i, \sigma_i^2) \| \mathcal{N}(0, I))`.
 
@@ -121,6 +126,7 @@ def kl_to_standard_normal(mu: Tensor, log_sigma: Tensor) -> Tensor:
     return ((mu.square() + (2 * log_sigma).exp() - 1 - 2 * log_sigma) / 2).sum(1).mean()
 
 
+@takes_tensors
 def skip_gram(centres: Tensor, contexts: Tensor, noise: Tensor, *, window: int, negatives: float = 5.0) -> Tensor:
     r"""Tell the nodes near a node on a walk from nodes drawn at random (Mikolov et al., 2013).
 
@@ -159,6 +165,7 @@ def skip_gram(centres: Tensor, contexts: Tensor, noise: Tensor, *, window: int, 
     return (attraction + negatives * repulsion.sum()) / (walks * partners.sum())
 
 
+@takes_tensors
 def multiplet(
     anchor: Tensor,
     structural: Tensor,

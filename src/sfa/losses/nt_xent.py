@@ -10,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 from sfa.distributed import all_reduce_sum, gather_rows
 from sfa.errors import InputError, unknown_name
 from sfa.losses.similarities import CenteredSimilarities, Own, Similarities
-from sfa.matrices import check_one_shape, row_chunks
+from sfa.matrices import check_one_shape, row_chunks, takes_tensors
 from sfa.modes import has_fast_bfloat16
 from sfa.ranges import check_number
 
@@ -25,6 +25,7 @@ SHORTEST = 1e-12  # Rows shorter than this have no direction, and are divided by
 KEPT_BYTES = 1 << 26
 
 
+@takes_tensors
 def nt_xent(
     z_alpha: Tensor,
     z_beta: Tensor,
@@ -158,8 +159,6 @@ def check_temperature(tau: float, precision: Precision = "full") -> None:
 
 
 def _check(z_alpha: Tensor, z_beta: Tensor, tau: float, pairs: Tensor | None, precision: Precision) -> None:
-    if not (z_alpha.is_floating_point() and z_beta.is_floating_point()):
-        raise InputError(f"Views are of floating-point numbers, not {z_alpha.dtype} and {z_beta.dtype}.")
     check_one_shape("Two views", z_alpha, z_beta, at_least=0)
     check_temperature(tau, precision)
     if pairs is None or pairs.numel() == 0:
@@ -177,6 +176,7 @@ def _check(z_alpha: Tensor, z_beta: Tensor, tau: float, pairs: Tensor | None, pr
 recompute = partial(checkpoint, use_reentrant=False, preserve_rng_state=False)
 
 
+@takes_tensors
 def info_nce(
     anchors: Tensor,
     positives: Tensor,

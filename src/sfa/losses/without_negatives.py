@@ -7,10 +7,11 @@ from torch import Tensor
 
 from sfa import distributed
 from sfa.errors import InputError
-from sfa.matrices import check_one_shape
+from sfa.matrices import check_one_shape, takes_tensors
 from sfa.ranges import check_number, check_whole
 
 
+@takes_tensors
 def barlow_twins(
     z_alpha: Tensor,
     z_beta: Tensor,
@@ -39,6 +40,7 @@ def barlow_twins(
     return invariance + (1 / len(diagonal) if off_diagonal is None else off_diagonal) * redundancy
 
 
+@takes_tensors
 def cca(
     z_alpha: Tensor, z_beta: Tensor, *, decorrelation: float = 2e-3, eps: float = 1e-15, across_processes: bool = False
 ) -> Tensor:
@@ -85,6 +87,7 @@ def _standardize(z_alpha: Tensor, z_beta: Tensor, eps: float, across_processes: 
     return alpha, beta, n
 
 
+@takes_tensors
 def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) -> Tensor:
     r"""Turn each prediction ``q`` towards the target's embedding ``z`` of the same node in the other view.
 
@@ -101,6 +104,7 @@ def bootstrap_latent(q: Tensor, z: Tensor, *, across_processes: bool = False) ->
     return 2 - 2 * distributed.all_reduce_sum(cosines, across_processes) / n
 
 
+@takes_tensors
 def scattering(z: Tensor) -> Tensor:
     r"""Keep the directions of embeddings ``(n, d)`` away from their mean.
 
@@ -125,6 +129,7 @@ def _directions(rows: Tensor) -> Tensor:
     return rows / length.where(length > 0, 1)
 
 
+@takes_tensors
 def swapped_prediction(
     scores_alpha: Tensor,
     scores_beta: Tensor,
@@ -161,6 +166,7 @@ def _cross_entropy(scores: Tensor, q: Tensor, tau: float) -> Tensor:
 
 
 @torch.no_grad()
+@takes_tensors
 def sinkhorn(scores: Tensor, *, epsilon: float = 0.05, iterations: int = 3, across_processes: bool = False) -> Tensor:
     r"""Assign rows to prototypes softly, near the scores and spread evenly (Cuturi, 2013; Caron et al., 2020).
 

@@ -91,8 +91,8 @@ class ImageEncoder(nn.Module, ABC):
 
 def check_pixels(x: Tensor) -> None:
     """Raise unless ``x`` is ``(n, height, width, channels)`` of uint8, as image sets hold it."""
-    if x.dim() != 4 or x.dtype != torch.uint8:
-        given = f"{x.dtype} of shape {tuple(x.shape)}"
+    if not isinstance(x, Tensor) or x.dim() != 4 or x.dtype != torch.uint8:
+        given = f"{x.dtype} of shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
         raise InputError(f"Images must be a uint8 tensor (n, height, width, channels), not {given}.")
 
 

@@ -8,24 +8,14 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from sfa import distributed
-from sfa.errors import InputError
+from sfa.matrices import check_tensor
 
 HALF = (torch.float16, torch.bfloat16)
 
 
 def check_feature_map(h: object, what: str = "A feature map") -> None:
     """Raise unless ``h`` is a dense floating-point tensor ``(..., n, d)`` that holds values."""
-    if not isinstance(h, Tensor):
-        given = f"{type(h).__name__}: make it one by torch.as_tensor"
-    elif h.is_nested or h.layout != torch.strided:
-        given = f"a {'nested' if h.is_nested else 'sparse'} one: call to_dense() or stack its rows first"
-    elif h.device.type == "meta":
-        given = "one on the device meta, which holds no values"
-    elif h.dim() < 2 or not h.is_floating_point():
-        given = f"{h.dtype} {tuple(h.shape)}"
-    else:
-        return
-    raise InputError(f"{what} is a floating-point tensor (..., n, d), not {given}.")
+    check_tensor(h, f"{what} is a floating-point tensor (..., n, d)", dims=2)
 
 
 def narrow(x: Tensor, dtype: torch.dtype) -> Tensor:

@@ -23,6 +23,7 @@ from sfa.data.labels import MASKS, check_ids
 from sfa.data.readers.edge_list import BY_NAME, EdgeColumns, read_edge_list
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.data.readers.molecules import find_smiles, read_molecules
+from sfa.data.readers.pickled import check_torch_file
 from sfa.data.readers.tables import SUFFIXES as FEATURE_SUFFIXES
 from sfa.data.readers.tables import parse_ids, read_features, read_labels, read_pairs
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
@@ -245,7 +246,7 @@ def read_npz(path: Path) -> Data:
 def read_torch(path: Path) -> Data:
     """Read a saved PyG `Data`, a dictionary of its tensors, or a list of Data; a file with anything else is refused."""
     try:
-        require_regular_file(path, max_bytes=memory_bytes())
+        check_torch_file(require_regular_file(path, max_bytes=memory_bytes()))
         with torch.serialization.safe_globals(SAFE), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # about pickles that it then refuses
             loaded = torch.load(path, map_location="cpu", weights_only=True)
@@ -266,9 +267,6 @@ def read_torch(path: Path) -> Data:
         )
     if loaded.edge_index is None:
         raise InputError(f"{path} has no edge_index; it holds {', '.join(loaded.keys()) or 'nothing'}.")
-    if not isinstance(loaded.get("class_names"), (list, tuple, type(None))):
-        kind = type(loaded.class_names).__name__
-        raise InputError(f"{path} has class_names that are a {kind}, but a list of names is needed.")
     loaded.mapped_features = False  # wherever the features were when it was saved
     return loaded
 
