@@ -35,6 +35,7 @@ from sfa.run.source import (
 )
 from sfa.tasks import task_of
 from sfa.train import Progress, RunFolder, load_checkpoint
+from sfa.train.optim import make_optimizer
 
 if TYPE_CHECKING:
     from sfa.run.evaluate import Scores
@@ -205,8 +206,16 @@ def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
     if method.transductive and data.num_nodes != recorded(folder, "nodes", int):
         learned = f"{recipe.method['name']} has learned the nodes of one graph by their numbers, and this is another"
         raise InputError(f"{learned}: train it on this graph, or choose a method with an encoder.")
-    progress = load_checkpoint(folder.checkpoint, method)
+    progress = load_weights(folder, recipe, method)
     return Run(folder, recipe, recipe.prepare(data), method.eval(), progress)
+
+
+def load_weights(folder: RunFolder, recipe: Recipe, method: Method) -> Progress:
+    """Load the checkpoint of a run, all of which must be as training left it, into a method; return how far it is."""
+    training = recipe.training
+    options = {"lr": training.lr, "weight_decay": training.weight_decay, "momentum": training.momentum}
+    optimizer = make_optimizer(training.optimizer, method, **options)
+    return load_checkpoint(folder.checkpoint, method, optimizer, epochs=training.epochs)
 
 
 def set_threads(threads: int | None) -> None:

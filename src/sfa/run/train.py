@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,14 +97,16 @@ def train_run(
     if file is not None:
         check_export(file)
         refuse_own_data(file, origin, "--embed")
-    with Loggers(log, tell if is_first else display.say) as loggers:
+    with Loggers(log, tell if is_first else display.say) as loggers, ExitStack() as held:
         raw = task = None
         if resume:
             folder, origin = _folder_to_resume(path, origin, report)
+            _lock(folder.path, held)
             settled = settled_recipe(folder, recipe, asked, origin.dataset)
         else:
             if path is not None:
                 _check_out(path)
+                _lock(path, held)
             task = origin.task()
             raw = _load(origin, display) if task is None else None  # on which the recipe depends
             settled = asked_recipe(recipe, task or task_of(raw), origin.dataset, asked)
@@ -223,6 +226,14 @@ def _check_out(path: Path) -> None:
             except InputError as error:
                 folder = f"Cannot make the folder {path}: cannot write"
                 raise InputError(str(error).replace("Cannot write", folder)) from error
+        broadcast_object(path)
+
+
+def _lock(path: Path, held: ExitStack) -> None:
+    """Lock a folder that exists before long work starts; all processes wait for the first to have it."""
+    with translate_connection_errors():
+        if rank() == 0 and path.is_dir():
+            held.enter_context(RunFolder(path).locked())
         broadcast_object(path)
 
 

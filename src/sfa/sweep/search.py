@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import yaml
-from filelock import FileLock
 from torch_geometric.data import Data
 
-from sfa.atomic import write_text
+from sfa.atomic import locked, write_text
 from sfa.data import fingerprint
 from sfa.errors import InputError, sentence_of
 from sfa.evaluate import Classification, Score, default_protocol
@@ -207,8 +206,9 @@ class Search:
         path = self.folder / "runs" / key
         path.parent.mkdir(parents=True, exist_ok=True)
         shown = LambdaCallback(on_step_end=lambda state: callback.on_step_end(state.epochs_done, state.loss))
-        # Another process that tries other steps after the same training waits for its end.
-        with FileLock(f"{path}.lock") if self.shares_training else nullcontext():
+        # Another process that tries the same training, perhaps with other steps after it, waits for its end.
+        lock = path.with_suffix(".lock")
+        with locked(lock, wait=True):
             folder = open_or_create_folder(path, trained, data, self.settings.source)
             run = train_recipe(trained, data, folder, device=device, resume=True, callbacks=[shown])
         z = run.method.embed(run.data)
@@ -216,7 +216,8 @@ class Search:
             z = step(z, run.data)
         scores = [protocol.evaluate(z, run.data) for protocol in protocols]
         if not self.shares_training:
-            shutil.rmtree(path, ignore_errors=True)
+            with locked(lock, wait=True):
+                shutil.rmtree(path, ignore_errors=True)
             with suppress(OSError):
                 path.parent.rmdir()  # if it is empty
         return scores
