@@ -69,11 +69,11 @@ def write_text(path: Path, text: str) -> None:
 
 def ensure_writable(path: Path) -> None:
     """Raise unless a file can be made at ``path``, before long work whose result goes there."""
-    if path.is_dir():
-        raise InputError(f"Cannot write {path}: it is a folder, a file name is needed.")
-    if not path.parent.is_dir():
-        raise InputError(f"Cannot write {path}: the folder {path.parent} does not exist.")
     try:
+        if path.is_dir():
+            raise InputError(f"Cannot write {path}: it is a folder, a file name is needed.")
+        if not path.parent.is_dir():
+            raise InputError(f"Cannot write {path}: the folder {path.parent} does not exist.")
         with temporary_folder(path):
             pass
     except OSError as error:

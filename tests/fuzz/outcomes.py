@@ -9,23 +9,30 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from sfa.errors import SfaError, sentence_of
+from sfa.errors import InputError, sentence_of
 
-EXAMPLES = int(os.environ.get("SFA_FUZZ_EXAMPLES", "25"))
-"""Examples of each test; ``SFA_FUZZ_EXAMPLES=5000 pytest tests/fuzz`` looks longer."""
 
-fuzz = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
-)
+def examples(n: int) -> settings:
+    """Settings of a test of so many examples, or as many times more as ``SFA_FUZZ_EXAMPLES`` says."""
+    return settings(
+        max_examples=n * int(os.environ.get("SFA_FUZZ_EXAMPLES", "1")),
+        deadline=None,
+        suppress_health_check=[
+            HealthCheck.too_slow,
+            HealthCheck.function_scoped_fixture,
+            HealthCheck.data_too_large,
+        ],
+    )
+
+
+fuzz = examples(25)
 
 
 def outcome(action: Callable[[], Any]) -> str | None:
     """Run something, and return the sentence that it was refused with, or ``None``; other errors are failures."""
     try:
         action()
-    except SfaError as error:
+    except InputError as error:
         sentence = sentence_of(error)
         assert sentence == " ".join(sentence.splitlines()), f"more than one line: {sentence!r}"
         assert 10 < len(sentence) < 2010, sentence

@@ -19,7 +19,7 @@ from sfa.data.readers.edge_list import OLD_RULES
 from sfa.data.readers.image_folder import holds_images
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
-from sfa.folders import existing
+from sfa.folders import existing, expand_user
 from sfa.run.display import Display, counted
 from sfa.tasks import Task, task_of
 from sfa.train import RunFolder
@@ -85,7 +85,7 @@ class Source:
         if result["data"] is not None:
             data = result["data"] = os.fspath(self.data)
             file, _, function = data.rpartition(":")
-            if find(data) is None and Path(data).expanduser().exists():
+            if find(data) is None and expand_user(data).exists():
                 result["data"] = _absolute(data)
             elif file.endswith(".py"):
                 result["data"] = f"{_absolute(file)}:{function}"
@@ -94,7 +94,7 @@ class Source:
 
 
 def _absolute(path: str | Path) -> str:
-    return str(Path(path).expanduser().resolve())
+    return os.path.realpath(expand_user(path))  # which raises on no loop of links
 
 
 def _read_object(obj: Any, node_features: str | None) -> Data:

@@ -15,6 +15,7 @@ from sfa.atomic import ensure_writable
 from sfa.distributed import barrier_and_destroy, broadcast_object, rank, translate_connection_errors
 from sfa.errors import InputError, unknown_name
 from sfa.export import ExportError, check_export
+from sfa.folders import expand_user
 from sfa.methods import available_methods
 from sfa.registry import is_path, known_names
 from sfa.report.page import finite
@@ -208,7 +209,7 @@ def _default_name(data: Data, recipe: Recipe) -> str:
 
 def _check_before_reading(recipe: Recipe, task: Task | None, source: Source, out: Path | None) -> None:
     """Raise what can be known to be wrong before the data are read, which takes minutes where images are decoded."""
-    path = Path(source.dataset or "").expanduser()
+    path = expand_user(source.dataset or "")
     name = path.resolve().name if path.is_dir() else path.stem
     pixel = Data(x=torch.zeros(1, 1, 1, 3, dtype=torch.uint8), name=name, task="image")
     if task == "image":

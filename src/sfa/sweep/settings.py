@@ -208,9 +208,15 @@ class Settings(BaseModel):
             raise InputError(f"Cannot search in {folder}: {error.strerror or error}.") from error
 
     def require_same(self, folder: Path) -> None:
-        """Raise if another search was begun in a folder; the same data may lie elsewhere now."""
-        if not (folder / FILE).exists():
-            if (folder / STORAGE).exists():
+        """Raise if another search was begun in a folder, or none can be; the same data may lie elsewhere now."""
+        if "?" in str(folder.absolute()):
+            raise InputError(f"The folder {folder} has a question mark in its name, which SQLite's addresses forbid.")
+        try:
+            begun, has_trials = ((folder / name).exists() for name in (FILE, STORAGE))
+        except OSError as error:  # a name that is too long
+            raise InputError(f"Cannot search in {folder}: {error.strerror or error}.") from error
+        if not begun:
+            if has_trials:
                 raise InputError(f"{folder} has the trials of a search without its {FILE}: search in another --out.")
             return
         before, now = (one.model_dump(mode="json", by_alias=True) for one in (Settings.read(folder), self))

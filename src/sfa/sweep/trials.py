@@ -191,8 +191,6 @@ def _open_storage(path: Path) -> RDBStorage:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)  # heartbeats and retries are such
-    if "?" in str(path):
-        raise InputError(f"The folder {path.parent} has a question mark in its name, which SQLite's addresses forbid.")
     try:
         return optuna.storages.RDBStorage(
             f"sqlite:///{path.absolute()}",
