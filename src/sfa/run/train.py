@@ -93,7 +93,7 @@ def train_run(
     set_threads(threads)
     columns = (source, target, weight, bipartite)
     origin = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt, *columns)
-    asked, path = as_changes(set or {}, changes), None if out is None else Path(out)
+    asked, path = as_changes(set or {}, changes), None if out is None else expand_user(out)
     file = None if embed in (None, NO_FILE) else Path(str(embed))
     if file is not None:
         check_export(file)

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat, TypeAdapter, Validation
 
 from sfa.atomic import TEMPORARY, ensure_writable, locked, temporary_folder, umask, write_text
 from sfa.errors import InputError, shortened
-from sfa.folders import parse_json, read_json, require_regular_file
+from sfa.folders import expand_user, parse_json, read_json, require_regular_file
 
 LOCK = ".lock"  # name of the file that a process holds while it trains in the folder
 FORMAT = 3  # layout of a run folder; raised whenever an older `sfa` could no longer read what a newer one writes
@@ -62,12 +62,14 @@ class RunFolder:
     path: Path
 
     def __post_init__(self) -> None:
+        self.path = expand_user(self.path)
         self.checkpoint, self.metrics = self.path / "checkpoint.safetensors", self.path / "metrics.jsonl"
         self.recipe_file = self.path / "recipe.yaml"
 
     @classmethod
     def create(cls, path: Path, recipe: Mapping[str, Any], record: Mapping[str, Any]) -> RunFolder:
         """Make a new run folder in one step; raise if it already holds something."""
+        path = cls(path).path
         cls.check_creatable(path)
         target = path.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -102,10 +104,13 @@ class RunFolder:
     @staticmethod
     def check_creatable(path: Path) -> None:
         """Raise unless a run can be made at ``path``, leaving no trace."""
+        path = expand_user(path)
         try:
+            path.resolve()
             occupied = path.is_dir() and any(not file.match(TEMPORARY) and file.name != LOCK for file in path.iterdir())
-        except OSError as error:
-            raise InputError(f"Cannot make the run folder {path}: {error.strerror or error}.") from error
+        except (OSError, RuntimeError) as error:  # a name that is too long, a loop of links
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"Cannot make the run folder {path}: {reason}.") from error
         if occupied:
             raise InputError(f"{path} already holds files: go on with it by --resume, or choose another --out.")
         nearest = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
