@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ TEMPORARY = ".*.tmp-????????"  # pattern of the names of temporary folders
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path of the same name, which is renamed to ``path`` on success and removed on failure."""
+    refuse_special(path)
     with temporary_folder(path) as folder:
         temporary = folder / path.name
         yield temporary
@@ -25,6 +27,18 @@ def atomic_path(path: Path) -> Iterator[Path]:
         temporary.chmod(0o666 & ~umask())
         temporary.replace(path)
         _flush_to_disk(path.parent)
+
+
+def refuse_special(path: Path) -> None:
+    """Raise if ``path`` is a pipe, a device or the like, or a loop of links, which a file must not take the place of."""
+    try:
+        special = stat.S_IFMT(path.stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR)
+    except FileNotFoundError:
+        special = False
+    except OSError as error:
+        raise InputError(f"Cannot write {path}: {error.strerror or error}.") from error
+    if special:
+        raise InputError(f"Cannot write {path}: it is a pipe, a device or the like.")
 
 
 @contextmanager
@@ -74,6 +88,7 @@ def ensure_writable(path: Path) -> None:
             raise InputError(f"Cannot write {path}: it is a folder, a file name is needed.")
         if not path.parent.is_dir():
             raise InputError(f"Cannot write {path}: the folder {path.parent} does not exist.")
+        refuse_special(path)
         with temporary_folder(path):
             pass
     except OSError as error:

@@ -19,6 +19,7 @@ from sfa.atomic import locked, write_text
 from sfa.data import fingerprint
 from sfa.errors import InputError, sentence_of
 from sfa.evaluate import Classification, Score, default_protocol
+from sfa.folders import expand_user
 from sfa.registry import resolve
 from sfa.run import Recipe
 from sfa.run.display import Display
@@ -293,14 +294,14 @@ def open_search(
         "pruner": pruner,
     }
     settings: Settings = validated(Settings, options, "search")
-    search = Search(settings, loaded, out or default_folder(loaded, start))
+    search = Search(settings, loaded, default_folder(loaded, start) if out is None else expand_user(out))
     settings.require_same(search.folder)
     return search
 
 
 def reopen_search(folder: Path, *, data_root: Path | None = None, display: Display | None = None) -> Search:
     """Return the search that was begun in a folder, with its data."""
-    settings = Settings.read(folder)
+    settings = Settings.read(folder := expand_user(folder))
     root = data_root or settings.source.get("data_root")
     return Search(settings, Source(settings.source.get("data"), root).load(display), folder)
 
