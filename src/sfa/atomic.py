@@ -30,15 +30,14 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def refuse_special(path: Path) -> None:
-    """Raise if ``path`` is a pipe, a device or the like, or a loop of links, which a file must not take the place of."""
+    """Raise if ``path`` is a pipe, a device or a loop of links, which no file must take the place of."""
     try:
-        special = stat.S_IFMT(path.stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR)
-    except FileNotFoundError:
-        special = False
+        if stat.S_IFMT(path.stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+            raise InputError(f"Cannot write {path}: it is a pipe, a device or the like.")
+    except (FileNotFoundError, NotADirectoryError):
+        return
     except OSError as error:
         raise InputError(f"Cannot write {path}: {error.strerror or error}.") from error
-    if special:
-        raise InputError(f"Cannot write {path}: it is a pipe, a device or the like.")
 
 
 @contextmanager

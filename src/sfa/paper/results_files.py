@@ -189,9 +189,11 @@ def read_entries(path: Path) -> list[Entry]:
         with gzip.open(file) if path.suffix == ".gz" else file.open("rb") as opened:
             content = opened.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
-            raise InputError(f"{path} holds more than {MAX_BYTES} bytes, which are as many as are read.")
+            raise ValueError(f"it holds more than {MAX_BYTES} bytes")
         entries = ENTRIES.validate_json(content)
         parse_json(content.decode())  # raises if a key is given twice
+        if len({entry.key for entry in entries}) < len(entries):
+            raise ValueError("two of its runs have the same key")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path} cannot be unpacked: it is damaged, or not a .gz.") from error
     except OSError as error:
@@ -202,11 +204,7 @@ def read_entries(path: Path) -> list[Entry]:
         why = "it is not JSON" if first["type"] == "json_invalid" else f"{place}{first['msg']}"
         raise InputError(f"{path} is damaged or is not a ledger of sfa: {why}.") from error
     except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} is damaged or is not a ledger of sfa: {error}.") from error
-    if len({entry.key for entry in entries}) < len(entries):
-        raise InputError(f"{path} is damaged: two of its runs have the same key.")
+        raise InputError(f"{path} is damaged or is not a ledger of sfa: {error}") from error
     return entries
 
 

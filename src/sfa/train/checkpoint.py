@@ -91,12 +91,10 @@ def _parse_progress(path: Path, meta: dict[str, Any], epochs: int | None) -> Pro
             raise ValueError(f"it stands at epoch {progress.epoch}, and the recipe has {total} epochs")
         if progress.stale > progress.epoch or (progress.finished and progress.step):
             raise ValueError("its counts of epochs and steps contradict each other")
-    except ValidationError as error:
-        problem = error.errors()[0]
-        reason = shortened(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}")
-        raise InputError(f"The checkpoint {path} is damaged: {reason}.") from error
     except ValueError as error:
-        raise InputError(f"The checkpoint {path} is damaged: {error}.") from error
+        problem = error.errors()[0] if isinstance(error, ValidationError) else None
+        reason = error if problem is None else f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+        raise InputError(f"The checkpoint {path} is damaged: {shortened(str(reason))}.") from error
     return progress
 
 
