@@ -101,7 +101,7 @@ def test_ensure_writable_says_why_not(tmp_path: Path, path: str, reason: str) ->
 
 
 def test_ensure_writable_in_a_folder_that_takes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.mkstemp", _raise(OSError(errno.EROFS, "Read-only file system")))
+    monkeypatch.setattr("tempfile.mkdtemp", _raise(OSError(errno.EROFS, "Read-only file system")))
     with pytest.raises(InputError, match="Read-only file system"):
         ensure_writable(tmp_path / "file.txt")
 

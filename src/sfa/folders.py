@@ -1,11 +1,13 @@
 """Find the folders of data sets and of the cache, without any library that reads data."""
 
+import json
 import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from sfa.errors import InputError, unknown_name
+from sfa.errors import InputError, quoted, shortened, unknown_name
 
 PathLike = str | os.PathLike[str]
 VARIABLE = "SFA_DATA"
@@ -63,6 +65,34 @@ def require_regular_file(path: PathLike, what: str | None = None, *, max_bytes: 
     if max_bytes is not None and status.st_size > max_bytes:
         raise InputError(f"{what} has {status.st_size} bytes, and at most {max_bytes} are read.")
     return full
+
+
+def read_json(path: PathLike, *, max_bytes: int = 2**26) -> Any:
+    """Return the values in a file of JSON; whatever is wrong with the file is one sentence."""
+    file = require_regular_file(path, max_bytes=max_bytes)
+    try:
+        return parse_json(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file} cannot be read as JSON: {shortened(str(error))}.") from error
+
+
+def parse_json(text: str) -> Any:
+    """Return the values that are written in JSON; raise ``ValueError`` also if a key is given twice."""
+    try:
+        values = json.loads(text, object_pairs_hook=_without_twins)
+        if "\\ud" in text.lower():
+            json.dumps(values, ensure_ascii=False).encode()  # raises for half of a surrogate pair, as no file holds it
+        return values
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {quoted(next(key for key in values if keys.count(key) > 1))} is given twice")
+    return values
 
 
 def existing(path: PathLike, kind: str, *, or_folder: bool = False) -> Path:

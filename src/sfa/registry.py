@@ -210,7 +210,10 @@ def _import(module: str) -> Any:
             return importlib.import_module(module)
         finally:
             sys.path.remove(here)
-    path = Path(module).expanduser().resolve()
+    try:
+        path = Path(module).expanduser().resolve()
+    except RuntimeError as error:  # there is no such user, or links go round in a loop
+        raise InputError(f"There is no file {module}.") from error
     name = f"sfa_user_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
     if name in sys.modules:
         return sys.modules[name]

@@ -299,7 +299,7 @@ def test_a_folder_that_cannot_be_written(
     def read_only(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("tempfile.mkstemp", read_only)
+    monkeypatch.setattr("tempfile.mkdtemp", read_only)
     assert "Read-only file system" in refuses("figure", "spectrum", trained_run)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from sfa.errors import SfaError, sentence_of
+from sfa.errors import InputError, sentence_of
 
 
 def examples(n: int) -> settings:
@@ -32,7 +32,7 @@ def outcome(action: Callable[[], Any]) -> str | None:
     """Run something, and return the sentence that it was refused with, or ``None``; other errors are failures."""
     try:
         action()
-    except SfaError as error:
+    except InputError as error:
         sentence = sentence_of(error)
         assert sentence == " ".join(sentence.splitlines()), f"more than one line: {sentence!r}"
         assert 10 < len(sentence) < 2010, sentence

@@ -1,5 +1,6 @@
 """The command ``sfa``."""
 
+import errno
 import io
 import os
 import sys
@@ -29,4 +30,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rank = os.environ.get("RANK", "0") if "TORCHELASTIC_RUN_ID" in os.environ else "0"
         process = "" if rank == "0" else f" (process {rank})"
         print(f"sfa{process}: {sentence_of(error)}", file=sys.stderr)
-        raise SystemExit(error.exit_code if isinstance(error, SfaError) else 1) from error
+        is_name = isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP)  # of some option
+        raise SystemExit(error.exit_code if isinstance(error, SfaError) else 2 if is_name else 1) from error

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from sfa.atomic import refuse_special
 from sfa.errors import InputError, SfaError
 from sfa.evaluate import Score
+from sfa.folders import expand_user
 from sfa.paper import OLD_DEFAULT
 from sfa.paper.results_files import Entry, is_sqlite, read_entries, read_sqlite, write_json
 
@@ -24,6 +26,8 @@ class Ledger(AbstractContextManager["Ledger"]):
     """
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
+        path = expand_user(path)
+        refuse_special(path)
         self.path, self._old = path, None
         self._read: tuple[object, list[Entry]] | None = None
         if path.is_dir():

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, GetPydanticSchema, T
 from sfa.atomic import atomic_path, ensure_writable, write_text
 from sfa.errors import InputError
 from sfa.evaluate import Score
+from sfa.folders import parse_json, require_regular_file
 from sfa.paper.tables.model import mean_and_std
 
 FORMATS = (".csv", ".json", ".json.gz", ".md")
@@ -23,6 +24,7 @@ APPLICATION, FORMAT = 0x5346414C, 2  # application id and version of the SQLite 
 COLUMNS = "key studies dataset kind method spectral seed protocol metric mean std splits epochs train_seconds"
 COLUMNS += " seconds_per_epoch evaluate_seconds peak_memory peak_memory_by device threads recipe_hash fingerprint"
 COLUMNS += " sfa torch created failure"
+MAX_BYTES = 2**28  # of a file of results, unpacked
 TEXT_COLUMNS = "key,data set,run,seed,protocol,metric,mean ± std,epochs,s/epoch,MiB,studies"
 
 
@@ -182,9 +184,16 @@ def to_text(entries: Sequence[Entry]) -> pd.DataFrame:
 
 def read_entries(path: Path) -> list[Entry]:
     """Return the runs of a ``.json`` or ``.json.gz`` file."""
+    file = require_regular_file(path, max_bytes=MAX_BYTES)
     try:
-        content = path.read_bytes()
-        return ENTRIES.validate_json(gzip.decompress(content) if path.suffix == ".gz" else content)
+        with gzip.open(file) if path.suffix == ".gz" else file.open("rb") as opened:
+            content = opened.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise ValueError(f"it holds more than {MAX_BYTES} bytes")
+        entries = ENTRIES.validate_json(content)
+        parse_json(content.decode())  # raises if a key is given twice
+        if len({entry.key for entry in entries}) < len(entries):
+            raise ValueError("two of its runs have the same key")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path} cannot be unpacked: it is damaged, or not a .gz.") from error
     except OSError as error:
@@ -194,14 +203,17 @@ def read_entries(path: Path) -> list[Entry]:
         place = f"run {first['loc'][0]}, {'.'.join(map(str, first['loc'][1:]))}: " if first["loc"] else ""
         why = "it is not JSON" if first["type"] == "json_invalid" else f"{place}{first['msg']}"
         raise InputError(f"{path} is damaged or is not a ledger of sfa: {why}.") from error
+    except ValueError as error:
+        raise InputError(f"{path} is damaged or is not a ledger of sfa: {error}") from error
+    return entries
 
 
 def is_sqlite(path: Path) -> bool:
     """Tell whether a file is a SQLite file, as ledgers were before."""
     try:
-        with path.open("rb") as file:
+        with require_regular_file(path).open("rb") as file:
             return file.read(16) == b"SQLite format 3\0"
-    except OSError:
+    except (OSError, InputError):
         return False
 
 
@@ -210,7 +222,7 @@ def read_sqlite(path: Path) -> list[Entry]:
     import sqlite3
 
     try:
-        with closing(sqlite3.connect(path, timeout=60)) as connection:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=60, uri=True)) as connection:
             connection.row_factory = sqlite3.Row
             names = "application_id", "user_version"
             application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
@@ -240,6 +252,6 @@ def read_sqlite(path: Path) -> list[Entry]:
         raise
     except sqlite3.OperationalError as error:
         raise InputError(f"The ledger {path} cannot be used: {error}.") from error
-    except (sqlite3.DatabaseError, KeyError, ValueError) as error:
+    except (sqlite3.Error, LookupError, TypeError, ValueError, RecursionError) as error:
         why = str(error).partition("\n")[0]
         raise InputError(f"{path} is damaged or is not a ledger of sfa ({why}): name another by --ledger.") from error

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from pydantic import TypeAdapter, ValidationError
 from sklearn.metrics import confusion_matrix
 from torch import Tensor
 from torch_geometric.data import Data
@@ -30,6 +29,7 @@ from sfa.report.page import encode_array, finite
 from sfa.report.planar_map import planar_map, turned_like
 from sfa.tasks import item_word, num_items, task_of
 from sfa.train import RunFolder
+from sfa.train.run_folder import require_valid
 
 if TYPE_CHECKING:
     from sfa.run.health import Health
@@ -49,7 +49,6 @@ CURVES = {  # curves of the page, and the attributes of :class:`~sfa.evaluate.Di
     "uniformity": "uniformity",
     "uniformity_after": "uniformity_tilde",
 }
-_DIAGNOSTICS = TypeAdapter(dict[str, list[Diagnostics]])
 
 
 @dataclass(frozen=True)
@@ -278,30 +277,26 @@ def command_line(words: Sequence[str]) -> str:
 def history(folder: RunFolder) -> dict[str, Any]:
     """Return ``curve``, ``diagnostics``, ``seconds`` and, where there was an online probe, ``online``, from the log."""
     rows = folder.read_metrics()
-    online = [row for row in rows if isinstance(row.get("online"), dict)]
+    online = [row for row in rows if "online" in row]
     names = dict.fromkeys(name for row in online for name in row["online"])
     accuracies = {name: [row["online"].get(name) for row in online] for name in names}
-    try:
-        return {
-            "seconds": float(rows[-1]["seconds"]) if rows else 0.0,
-            "curve": {
-                "epoch": encode_array([row["epoch"] for row in rows], "int32"),
-                "loss": encode_array([row.get("loss", np.nan) for row in rows], "float32"),
-            },
-            "diagnostics": _diagnostics([row for row in rows if "diagnostics" in row]),
-            **({"online": {"epochs": [row["epoch"] for row in online], **accuracies}} if online else {}),
-        }
-    except (TypeError, ValueError) as error:
-        problem = error.errors()[0] if isinstance(error, ValidationError) else None
-        reason = error if problem is None else f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
-        raise InputError(f"{folder.metrics} is damaged: {reason}.") from error
+    return {
+        "seconds": float(rows[-1]["seconds"]) if rows else 0.0,
+        "curve": {
+            "epoch": encode_array([row["epoch"] for row in rows], "int32"),
+            "loss": encode_array([row.get("loss", np.nan) for row in rows], "float32"),
+        },
+        "diagnostics": _diagnostics([row for row in rows if "diagnostics" in row], folder.metrics),
+        **({"online": {"epochs": [row["epoch"] for row in online], **accuracies}} if online else {}),
+    }
 
 
-def _diagnostics(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _diagnostics(rows: Sequence[Mapping[str, Any]], file: Path) -> dict[str, Any]:
     """Return the spectra, of few digits, and the numbers of some epochs, evenly spaced."""
     if not rows:
         return {"epochs": []}
-    found = _DIAGNOSTICS.validate_python({"diagnostics": [row["diagnostics"] for row in rows]})["diagnostics"]
+    found = require_valid(dict[str, list[Diagnostics]], {"diagnostics": [row["diagnostics"] for row in rows]}, file)
+    found = found["diagnostics"]
     chosen = np.unique(np.linspace(0, len(rows) - 1, LOOKS).round().astype(int))
     looks = [found[i] for i in chosen]
     curves = {name: [getattr(row, key) for row in looks] for name, key in CURVES.items()}

@@ -16,6 +16,7 @@ from sfa.errors import InputError
 from sfa.evaluate.inputs import has_targets
 from sfa.evaluate.protocols.base import ProbeProtocol
 from sfa.export import Columns, Layout, check_export, write_embeddings
+from sfa.folders import expand_user
 from sfa.report.collect import PARTS, predict
 from sfa.run.display import Display, Rows, Shown, counted, display_of
 from sfa.run.run import Run, open_for, open_runs, set_threads
@@ -114,7 +115,7 @@ def embed_run(
 def refuse_own_data(path: Path, source: Source, option: str) -> None:
     """Raise if embeddings would be written over the data that are embedded."""
     given = (None if source.in_memory else source.data, source.features, source.labels)
-    files = [Path(file).expanduser() for file in given if file is not None]
+    files = [expand_user(file) for file in given if file is not None]
     if path.exists() and any(file.exists() and path.samefile(file) for file in files):
         raise InputError(f"{path} holds the data to be embedded: choose another {option}.")
 

@@ -34,8 +34,9 @@ from sfa.run.source import (
     with_labels,
 )
 from sfa.tasks import num_items, task_of
-from sfa.train import Progress, RunFolder, load_checkpoint
+from sfa.train import Callback, Progress, RunFolder, load_checkpoint
 from sfa.train.callbacks import FeatureStatistics
+from sfa.train.optim import make_optimizer
 
 if TYPE_CHECKING:
     from sfa.run.evaluate import Scores
@@ -219,8 +220,16 @@ def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
         learned = f"{recipe.method['name']} has learned the nodes of one graph by their numbers, and this is another"
         raise InputError(f"{learned}: train it on this graph, or choose a method with an encoder.")
     kept = FeatureStatistics()  # of runs since version 0.2.0; before, all data were normalized by their own
-    progress = load_checkpoint(folder.checkpoint, method, callbacks=[kept])
+    progress = load_weights(folder, recipe, method, [kept])
     return Run(folder, recipe, recipe.prepare(data, kept.statistics), method.eval(), progress)
+
+
+def load_weights(folder: RunFolder, recipe: Recipe, method: Method, callbacks: Sequence[Callback] = ()) -> Progress:
+    """Load the checkpoint of a run, all of which must be as training left it, into a method; return how far it is."""
+    training = recipe.training
+    options = {"lr": training.lr, "weight_decay": training.weight_decay, "momentum": training.momentum}
+    optimizer = make_optimizer(training.optimizer, method, **options)
+    return load_checkpoint(folder.checkpoint, method, optimizer, callbacks, epochs=training.epochs)
 
 
 def set_threads(threads: int | None) -> None:

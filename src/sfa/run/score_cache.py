@@ -17,6 +17,7 @@ from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.inputs import has_targets, is_sparse, sparse_rows
 from sfa.evaluate.protocols import Embedder, default_protocol
 from sfa.evaluate.protocols.base import REGRESSION
+from sfa.folders import read_json
 from sfa.registry import resolve
 from sfa.run.display import Display, counted
 from sfa.run.legacy import flatten
@@ -53,12 +54,12 @@ def keep_scores(run: Run, protocol: Protocol, scores: Sequence[Score], display: 
 def kept_scores(run: Run, protocol: Protocol) -> Known:
     """Return the scores in the run folder, if they are of these data, splits and weights."""
     try:
-        record = json.loads((run.path / f"scores-{protocol.name}.json").read_text(encoding="utf-8"))
+        record = read_json(run.path / f"scores-{protocol.name}.json")
         scores = record["scores"]
         if record != {**_identity(run, protocol), "scores": scores}:
             return {}
         found = {score.name: score for score in map(Score.from_dict, scores)}
-    except (OSError, InputError, KeyError, TypeError, ValueError, RecursionError):  # as good as none: it is made again
+    except (InputError, KeyError, TypeError, ValueError):  # as good as none: it is made again
         return {}
     before = f"{run.recipe.method['name']} + {run.recipe.spectral_name}"  # older files do not say how many passes
     if before in found and run.name not in found:

@@ -21,7 +21,7 @@ from sfa.data.readers.image_folder import holds_images
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
 from sfa.evaluate.inputs import has_targets
-from sfa.folders import existing
+from sfa.folders import existing, expand_user
 from sfa.registry import known_names
 from sfa.run.display import Display, counted
 from sfa.tasks import Task, task_of
@@ -90,7 +90,7 @@ class Source:
         if result["data"] is not None:
             data = result["data"] = os.fspath(self.data)
             file, _, function = data.rpartition(":")
-            if find(data) is None and Path(data).expanduser().exists():
+            if find(data) is None and expand_user(data).exists():
                 result["data"] = _absolute(data)
             elif file.endswith(".py"):
                 result["data"] = f"{_absolute(file)}:{function}"
@@ -99,7 +99,7 @@ class Source:
 
 
 def _absolute(path: str | Path) -> str:
-    return str(Path(path).expanduser().resolve())
+    return os.path.realpath(expand_user(path))  # which raises on no loop of links
 
 
 def _read_object(obj: Any, node_features: str | None, encode: Any) -> Data:

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from sfa.atomic import ensure_writable
 from sfa.distributed import barrier_and_destroy, broadcast_object, rank, translate_connection_errors
 from sfa.errors import InputError, unknown_name
 from sfa.export import ExportError, check_export
+from sfa.folders import expand_user
 from sfa.methods import available_methods
 from sfa.registry import is_path, known_names
 from sfa.report.page import finite
@@ -92,19 +94,21 @@ def train_run(
     set_threads(threads)
     columns = (source, target, weight, bipartite, encode)
     origin = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt, *columns)
-    asked, path = as_changes(set or {}, changes), None if out is None else Path(out)
+    asked, path = as_changes(set or {}, changes), None if out is None else expand_user(out)
     file = None if embed in (None, NO_FILE) else Path(str(embed))
     if file is not None:
         check_export(file)
         refuse_own_data(file, origin, "--embed")
-    with Loggers(log, tell if is_first else display.say) as loggers:
+    with Loggers(log, tell if is_first else display.say) as loggers, ExitStack() as held:
         raw = task = None
         if resume:
             folder, origin = _folder_to_resume(path, origin, report)
+            _lock(folder.path, held)
             settled = settled_recipe(folder, recipe, asked, origin.dataset)
         else:
             if path is not None:
                 _check_out(path)
+                _lock(path, held)
             task = origin.task()
             raw = _load(origin, display) if task is None else None  # on which the recipe depends
             settled = asked_recipe(recipe, task or task_of(raw), origin.dataset, asked)
@@ -209,7 +213,7 @@ def _default_name(data: Data, recipe: Recipe) -> str:
 
 def _check_before_reading(recipe: Recipe, task: Task | None, source: Source, out: Path | None) -> None:
     """Raise what can be known to be wrong before the data are read, which takes minutes where images are decoded."""
-    path = Path(source.dataset or "").expanduser()
+    path = expand_user(source.dataset or "")
     name = path.resolve().name if path.is_dir() else path.stem
     pixel = Data(x=torch.zeros(1, 1, 1, 3, dtype=torch.uint8), name=name, task="image")
     if task == "image":
@@ -227,6 +231,14 @@ def _check_out(path: Path) -> None:
             except InputError as error:
                 folder = f"Cannot make the folder {path}: cannot write"
                 raise InputError(str(error).replace("Cannot write", folder)) from error
+        broadcast_object(path)
+
+
+def _lock(path: Path, held: ExitStack) -> None:
+    """Lock a folder that exists before long work starts; all processes wait for the first to have it."""
+    with translate_connection_errors():
+        if rank() == 0 and path.is_dir():
+            held.enter_context(RunFolder(path).locked())
         broadcast_object(path)
 
 

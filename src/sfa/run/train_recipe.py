@@ -20,14 +20,13 @@ from sfa.methods import Method
 from sfa.registry import resolve
 from sfa.run.display import Display, counted
 from sfa.run.recipe import Recipe
-from sfa.run.run import Run, describe
+from sfa.run.run import Run, describe, load_weights
 from sfa.run.sections import names_of
 from sfa.run.source import Source
 from sfa.sampling import Sampler
 from sfa.tasks import item_word, num_items, settings_of, task_of
 from sfa.train import BatchPlan, Callback, LambdaCallback, LoggerCallback, OnlineProbeCallback, RunFolder, train
 from sfa.train.callbacks import FeatureStatistics
-from sfa.train.checkpoint import load_tensors
 from sfa.train.loggers import Loggers
 from sfa.train.loop import make_fabric
 
@@ -73,8 +72,7 @@ def open_or_create_folder(path: Path, recipe: Recipe, data: Data, source: Mappin
     with suppress(InputError):
         return RunFolder.open(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    for torn in (path, *path.parent.glob(f".{path.name}.*")):
-        shutil.rmtree(torn, ignore_errors=True)
+    shutil.rmtree(path, ignore_errors=True)
     recipe = recipe.settled(data)
     return RunFolder.create(path, recipe.as_dict(), record_of(recipe, data, source))
 
@@ -133,10 +131,10 @@ def train_in(
     display.say(f"{describe(recipe)}, seed {training.seed}, in {folder.path}{_unusual_parts(recipe)}")
     done: list[dict[str, Any]] = []
     if resume and folder.checkpoint.exists():
-        _, meta = load_tensors(folder.checkpoint)
-        done = [row for row in folder.read_metrics() if row["epoch"] <= meta["epoch"]]
-        where = "Training is done already, at" if meta.get("finished") else "Going on from"
-        display.say(f"{where} epoch {meta['epoch']}.")
+        progress = load_weights(folder, recipe, method)  # before anything is changed
+        done = [row for row in folder.read_metrics() if row["epoch"] <= progress.epoch]
+        where = "Training is done already, at" if progress.finished else "Going on from"
+        display.say(f"{where} epoch {progress.epoch}.")
     elif resume:
         display.say("No checkpoint yet: from the start.")
     if loggers is not None:

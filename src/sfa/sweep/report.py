@@ -5,15 +5,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Len
+from pydantic import BaseModel, FiniteFloat
 
 from sfa.atomic import write_text
 from sfa.errors import InputError, sentence_of
 from sfa.evaluate import Difference, Score, paired_difference, pool_seeds
+from sfa.folders import read_json
 from sfa.run.identity import recipe_hash
 from sfa.sweep.development import unseen_protocol
 from sfa.sweep.search import Search, SearchCallback, is_fatal, recipe_of
 from sfa.sweep.trials import REPORT, Record, best_of_each
+from sfa.train.run_folder import require_valid
 
 FRESH_SEEDS = 3
 METRIC = "accuracy"
@@ -105,6 +110,20 @@ def make_report(
     return Report(winners, fresh, names, table, failures)
 
 
+class _WrittenRun(BaseModel):
+    arm: str
+    seed: int
+    failure: str | None
+    scores: dict[str, Annotated[list[FiniteFloat], Len(1)]]
+
+
+class _Written(BaseModel):
+    """What ``report.json`` holds, from which a report goes on."""
+
+    chosen: dict[str, Any]
+    runs: list[_WrittenRun] = []
+
+
 def _write(search: Search, content: Mapping[str, Any]) -> None:
     write_text(search.folder / REPORT, json.dumps(content, indent=1) + "\n")
 
@@ -126,11 +145,11 @@ def _freeze_choice(search: Search) -> tuple[dict[str, Record], dict[str, Any]]:
         if not path.exists():
             _write(search, {"chosen": choice})
         try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            before = content["chosen"]
-        except (OSError, KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path} is damaged: remove it, if no test label was read before.") from error
-        if before != choice:
+            content: dict[str, Any] = read_json(path)
+            require_valid(_Written, content, path)
+        except InputError as error:
+            raise InputError(f"{error} Remove it, if no test label was read before.") from error
+        if content["chosen"] != choice:
             raise InputError(f"{search.folder} has been reported on with another choice: it is reported once.")
     return winners, content
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import yaml
-from filelock import FileLock
 from torch_geometric.data import Data
 
-from sfa.atomic import write_text
+from sfa.atomic import locked, write_text
 from sfa.data import fingerprint
 from sfa.errors import InputError, sentence_of
 from sfa.evaluate import Classification, Score, default_protocol
+from sfa.folders import expand_user
 from sfa.registry import resolve
 from sfa.run import Recipe
 from sfa.run.display import Display
@@ -207,8 +207,9 @@ class Search:
         path = self.folder / "runs" / key
         path.parent.mkdir(parents=True, exist_ok=True)
         shown = LambdaCallback(on_step_end=lambda state: callback.on_step_end(state.epochs_done, state.loss))
-        # Another process that tries other steps after the same training waits for its end.
-        with FileLock(f"{path}.lock") if self.shares_training else nullcontext():
+        # Another process that tries the same training, perhaps with other steps after it, waits for its end.
+        lock = path.with_suffix(".lock")
+        with locked(lock, wait=True):
             folder = open_or_create_folder(path, trained, data, self.settings.source)
             run = train_recipe(trained, data, folder, device=device, resume=True, callbacks=[shown])
         z = run.method.embed(run.data)
@@ -216,7 +217,8 @@ class Search:
             z = step(z, run.data)
         scores = [protocol.evaluate(z, run.data) for protocol in protocols]
         if not self.shares_training:
-            shutil.rmtree(path, ignore_errors=True)
+            with locked(lock, wait=True):
+                shutil.rmtree(path, ignore_errors=True)
             with suppress(OSError):
                 path.parent.rmdir()  # if it is empty
         return scores
@@ -293,14 +295,14 @@ def open_search(
         "pruner": pruner,
     }
     settings: Settings = validated(Settings, options, "search")
-    search = Search(settings, loaded, out or default_folder(loaded, start))
+    search = Search(settings, loaded, default_folder(loaded, start) if out is None else expand_user(out))
     settings.require_same(search.folder)
     return search
 
 
 def reopen_search(folder: Path, *, data_root: Path | None = None, display: Display | None = None) -> Search:
     """Return the search that was begun in a folder, with its data."""
-    settings = Settings.read(folder)
+    settings = Settings.read(folder := expand_user(folder))
     root = data_root or settings.source.get("data_root")
     return Search(settings, Source(settings.source.get("data"), root).load(display), folder)
 

@@ -13,8 +13,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 from torch_geometric.data import Data
 
-from sfa.atomic import write_text
+from sfa.atomic import locked, write_text
 from sfa.errors import InputError, unknown_name
+from sfa.folders import read_json
 from sfa.methods import DEFAULTS
 from sfa.ranges import Seed
 from sfa.registry import resolve
@@ -25,7 +26,7 @@ from sfa.run.legacy import STEPS, flatten, modern_paths
 from sfa.run.source import is_known
 from sfa.run.train import folder_name
 from sfa.sweep.ranges import MOST, Choices, Range, parse_range, shipped_ranges
-from sfa.sweep.trials import PrunerName, SamplerName
+from sfa.sweep.trials import LOCK, STORAGE, PrunerName, SamplerName
 from sfa.tasks import ITEMS, Task
 
 FILE = "search.json"
@@ -190,10 +191,9 @@ class Settings(BaseModel):
         path = folder / FILE
         if not path.exists():
             raise InputError(f"There is no search in {folder}: `sfa sweep DATA --out {folder}` makes one.")
+        values = read_json(path)
         try:
-            return cls.model_validate_json(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+            return cls.model_validate(values)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{path} is damaged, or was written by another version of sfa.") from error
 
@@ -201,15 +201,24 @@ class Settings(BaseModel):
         """Write the settings to a folder, which is made; raise if another search was begun there."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if not (folder / FILE).exists():
-                write_text(folder / FILE, json.dumps(self.model_dump(mode="json", by_alias=True), indent=1) + "\n")
+            with locked(folder / LOCK, wait=True):
+                self.require_same(folder)
+                if not (folder / FILE).exists():
+                    write_text(folder / FILE, json.dumps(self.model_dump(mode="json", by_alias=True), indent=1) + "\n")
         except OSError as error:
             raise InputError(f"Cannot search in {folder}: {error.strerror or error}.") from error
-        self.require_same(folder)
 
     def require_same(self, folder: Path) -> None:
-        """Raise if another search was begun in a folder; the same data may lie elsewhere now."""
-        if not (folder / FILE).exists():
+        """Raise if another search was begun in a folder, or none can be; the same data may lie elsewhere now."""
+        if "?" in str(folder.absolute()):
+            raise InputError(f"The folder {folder} has a question mark in its name, which SQLite's addresses forbid.")
+        try:
+            begun, has_trials = ((folder / name).exists() for name in (FILE, STORAGE))
+        except OSError as error:  # a name that is too long
+            raise InputError(f"Cannot search in {folder}: {error.strerror or error}.") from error
+        if not begun:
+            if has_trials:
+                raise InputError(f"{folder} has the trials of a search without its {FILE}: search in another --out.")
             return
         before, now = (one.model_dump(mode="json", by_alias=True) for one in (Settings.read(folder), self))
         different = [key for key in now if before[key] != now[key] and key != "data"]

@@ -12,6 +12,7 @@ from zlib import crc32
 
 from filelock import FileLock
 
+from sfa.atomic import locked
 from sfa.errors import InputError
 from sfa.seeding import derive_seed
 from sfa.train import Interrupted
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 HEARTBEAT = 15  # seconds between two heartbeats of a process that runs a trial
 GRACE = 60  # seconds without a heartbeat after which the trial is retried
+LOCK, STORAGE = ".claim.lock", "trials.sqlite"  # files in a search's folder
 REPORT = "report.json"  # the report in a search's folder; once it is there, no trial begins
 
 SamplerName = Literal["tpe", "random", "grid"]
@@ -86,10 +88,10 @@ class Trials(AbstractContextManager["Trials"]):
     ) -> None:
         check_installed()
         self.folder, self.sampler, self.seed, self.pruner = folder, sampler, seed, pruner
-        self.lock = FileLock(folder / ".claim.lock")
+        self.lock = FileLock(folder / LOCK)
         self._studies: dict[str, Study] = {}
-        with self.lock:  # two processes must not both make the tables
-            self._storage = _open_storage(folder / "trials.sqlite")
+        with locked(folder / LOCK, wait=True):  # two processes must not both make the tables
+            self._storage = _open_storage(folder / STORAGE)
 
     def __exit__(self, *_: object) -> None:
         self._storage.remove_session()
@@ -189,8 +191,6 @@ def _open_storage(path: Path) -> RDBStorage:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)  # heartbeats and retries are such
-    if "?" in str(path):
-        raise InputError(f"The folder {path.parent} has a question mark in its name, which SQLite's addresses forbid.")
     try:
         return optuna.storages.RDBStorage(
             f"sqlite:///{path.absolute()}",

@@ -6,9 +6,11 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import torch
+from annotated_types import Le
+from pydantic import ConfigDict, FiniteFloat
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
@@ -16,23 +18,27 @@ from sfa.errors import unknown_name
 from sfa.evaluate import diagnose
 from sfa.evaluate.online_probe import OnlineProbe
 from sfa.methods.base import FeatureMaps, Method
+from sfa.ranges import Natural
 from sfa.train.loggers import Logger, Loggers
 
 HOOKS = ("on_train_start", "on_step_start", "on_step_end", "on_epoch_end", "on_train_end")
 WINDOW = 10  # epochs that the running average of the loss spans: random views make single losses too noisy
+NotNaN = Annotated[float, Le(math.inf)]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come."""
+    """How far a run has come; the constraints are those of a checkpoint, from which it is read."""
 
-    epoch: int = 0  # completed
-    loss: float = math.inf  # running average over epochs
-    best_loss: float = math.inf  # its lowest value
-    stale: int = 0  # epochs since then
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    epoch: Natural = 0  # completed
+    loss: NotNaN = math.inf  # running average over epochs
+    best_loss: NotNaN = math.inf  # its lowest value
+    stale: Natural = 0  # epochs since then
     finished: bool = False
-    step: int = 0  # completed in the current epoch
-    step_losses: float = 0.0  # their sum
+    step: Natural = 0  # completed in the current epoch
+    step_losses: FiniteFloat = 0.0  # their sum
 
     def after(self, loss: float) -> Progress:
         """Return the progress after an epoch with this mean loss."""
@@ -184,7 +190,7 @@ class RestoreBest(Callback):
         return {"loss": torch.tensor(self.loss, dtype=torch.float64), **weights} if weights else {}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        self.loss = state["loss"].item()
+        self.loss = float(state["loss"].item())
         self.weights = {name.removeprefix("weights."): value for name, value in state.items() if name != "loss"}
 
 

@@ -128,6 +128,8 @@ def train(
         while not state.progress.finished:
             plan = batches.plan(state.epoch)
             state.num_steps = len(plan)
+            if state.step >= len(plan):
+                raise InputError(f"The checkpoint stands at step {state.step} of an epoch that has {len(plan)} steps.")
             parts = batches.rest(state.epoch, plan, state.step)
             parts = prefetch(thread, parts) if len(plan) > 1 else parts
             for _ in plan[state.step :]:

@@ -38,6 +38,13 @@ def make_optimizer(
     return made
 
 
+def state_names(optimizer: torch.optim.Optimizer) -> set[str]:
+    """Return the names of what an optimizer keeps of each of the weights."""
+    if "momentum" not in optimizer.defaults:
+        return {"step", "exp_avg", "exp_avg_sq"}
+    return {"momentum_buffer"} if optimizer.defaults["momentum"] or isinstance(optimizer, LARS) else set()
+
+
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
     """Set the learning rate of all groups but the constant ones."""
     for group in optimizer.param_groups:

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
 from sfa.errors import InputError
 from sfa.evaluate.diagnostics import Diagnostics
-from sfa.train.run_folder import RunFolder
+from sfa.train.run_folder import RunFolder, require_valid
 
 
 @dataclass(frozen=True)
@@ -45,10 +43,5 @@ def read_runs(paths: Sequence[Path]) -> list[RunLog]:
         data = source.get("data") if isinstance(source, dict) else None
         dataset = Path(data).stem if isinstance(data, str) else ""
         log = {"name": name, "epochs": epochs, "diagnostics": diagnostics, "dataset": dataset}
-        try:
-            logs.append(TypeAdapter(RunLog).validate_python(log))
-        except ValidationError as error:
-            problem = error.errors()[0]
-            where = ".".join(str(part) for part in problem["loc"])
-            raise InputError(f"{folder.metrics} is damaged: {where}: {problem['msg']}.") from error
+        logs.append(require_valid(RunLog, log, folder.metrics))
     return logs

@@ -22,7 +22,8 @@ from sfa.run.display import Display, counted
 from sfa.run.run import describe
 from sfa.run.source import Source, require_same_data
 from sfa.run.train_recipe import train_in
-from sfa.train import Interrupted, RunFolder, load_tensors
+from sfa.train import Interrupted, RunFolder
+from sfa.train.checkpoint import read_progress
 from sfa.train.run_log import read_runs
 
 FOLDER = Path("runs/figures")  # where the paper's runs are trained; figures of the same runs share them
@@ -200,5 +201,7 @@ def _epochs_left(path: Path, recipe: Recipe, data: Data) -> int:
         wanted = f"grace/{path.name.partition('-grace-')[0]} with {recipe.spectral_name}"
         raise InputError(f"{path} holds another run than {wanted}: move it away, and try again.")
     require_same_data(folder, data)
-    meta = load_tensors(folder.checkpoint)[1] if folder.checkpoint.exists() else {}
-    return 0 if meta.get("finished") else recipe.training.epochs - int(meta.get("epoch", 0))
+    if not folder.checkpoint.exists():
+        return recipe.training.epochs
+    progress = read_progress(folder.checkpoint, recipe.training.epochs)
+    return 0 if progress.finished else recipe.training.epochs - progress.epoch
