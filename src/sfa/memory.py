@@ -7,6 +7,8 @@ from pathlib import Path
 
 from sfa.errors import InputError
 
+CGROUP = Path("/sys/fs/cgroup")
+
 
 @cache
 def memory_bytes() -> int:
@@ -16,8 +18,32 @@ def memory_bytes() -> int:
     except (AttributeError, OSError, ValueError):  # no POSIX system
         return 1 << 40
     with suppress(OSError, ValueError):  # no container, or the word max
-        limit = min(limit, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+        limit = min(limit, int((CGROUP / "memory.max").read_text()))
     return limit
+
+
+def free_bytes(device: object = "cpu") -> int:
+    """Return how many bytes of memory are free here or on a GPU; all of the machine's where the system does not say.
+
+    Files that the system holds in memory to be faster count as free.
+    """
+    if str(device).startswith("cuda"):
+        from torch import cuda
+
+        return int(cuda.mem_get_info(str(device))[0])
+    free = memory_bytes()
+    with suppress(OSError, ValueError, IndexError):  # no Linux
+        free = min(free, 1024 * _number_after("MemAvailable:", Path("/proc/meminfo")))
+    with suppress(OSError, ValueError, IndexError):  # no container
+        cached = _number_after("inactive_file", CGROUP / "memory.stat")
+        used = int((CGROUP / "memory.current").read_text()) - cached
+        free = min(free, int((CGROUP / "memory.max").read_text()) - used)
+    return max(0, free)
+
+
+def _number_after(word: str, file: Path) -> int:
+    words = file.read_text().split()
+    return int(words[words.index(word) + 1])
 
 
 def require_memory(num_bytes: float, what: str) -> None:

@@ -52,6 +52,7 @@ class MVGRL(Method):
     """
 
     takes_augmentation = True
+    saves_memory = "keep fewer entries of the diffusion by --set augmentation.top_k=32, and train in --batch-size 1024"
     chance = 0.693147  # log 2
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
@@ -77,6 +78,12 @@ class MVGRL(Method):
         positive = torch.cat([self.discriminator(h_alpha, s_beta), self.discriminator(h_beta, s_alpha)])
         negative = torch.cat([self.discriminator(c_alpha, s_beta), self.discriminator(c_beta, s_alpha)])
         return jensen_shannon(positive, negative)
+
+    def memory(self, batch: Data) -> float:
+        return super().memory(batch) + self.diffusion.memory(batch)
+
+    def memory_to_embed(self, data: Data) -> float:
+        return super().memory_to_embed(data) + self.diffusion.memory(data)
 
     def embeddings(self, data: Data) -> Tensor:
         z: Tensor = self.encoder.embed(data) + self.diffusion_encoder.embed(self.diffusion.diffuse(data))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from sfa.evaluate.probes.base import RANKS
 from sfa.methods import Method
 from sfa.registry import resolve
 from sfa.run.display import Display, counted
+from sfa.run.large import in_batches, require_memory_for
 from sfa.run.recipe import Recipe
 from sfa.run.run import Run, describe
 from sfa.run.sections import names_of
@@ -106,15 +107,25 @@ def train_in(
     device: str | Fabric,
     display: Display,
     loggers: Loggers | None = None,
+    asked: Collection[str] | None = None,
 ) -> Run:
-    """Make a run folder for data from a ``source`` and train in it, or go on in one, and show how it goes."""
-    training, resume = recipe.training, source is None
-    method, prepared, sampler, probe = setup = set_up(recipe, data)
-    device = make_fabric(device, training.precision)
+    """Make a run folder for data from a ``source`` and train in it, or go on in one, and show how it goes.
+
+    Where ``asked`` are the settings that the user asked for, by path, others may be changed for a large graph.
+    """
+    fabric, resume = make_fabric(device, recipe.training.precision), source is None
+    method, prepared, sampler, probe = set_up(recipe, data)
+    if (
+        asked is not None
+        and (suited := in_batches(recipe, method, prepared, asked, display.say, fabric.device)) != recipe
+    ):
+        recipe, sampler = suited, suited.make_sampler()(prepared)
+    training, setup = recipe.training, (method, prepared, sampler, probe)
+    batches = BatchPlan(prepared, lambda _: sampler, training.seed, fabric.device, training.accumulate)
+    require_memory_for(method, batches)
     if source is not None:
         if world_size() > 1:
             enable_cross_rank(method)
-        BatchPlan(prepared, lambda _: sampler, training.seed)  # raises if something does not fit
         record = record_of(recipe, data, source.as_dict())
         with translate_connection_errors():
             if rank() == 0:
@@ -135,7 +146,7 @@ def train_in(
         loggers.open(folder.path, recipe.as_dict(), done)
     with training_progress(display, "training", training.epochs) as shown:
         callbacks = [shown, *([] if loggers is None else [LoggerCallback(loggers)])]
-        run = train_recipe(recipe, data, folder, device=device, resume=resume, callbacks=callbacks, setup=setup)
+        run = train_recipe(recipe, data, folder, device=fabric, resume=resume, callbacks=callbacks, setup=setup)
     if probe is not None and rank() == 0:  # the first process alone writes metrics
         display.say(f"Online probe: {_of_probe(run.metrics[-1].get('online', {}))}")
     if run.progress.epoch < training.epochs:

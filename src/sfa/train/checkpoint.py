@@ -3,9 +3,11 @@
 import json
 import shlex
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -105,7 +107,7 @@ class CheckpointCallback(Callback):
 
     To ``resume`` is to start from the checkpoint of the folder, if there is one, and to drop metrics of later epochs.
     The first Ctrl-C or SIGTERM makes it save at the end of the current step and raise :class:`Interrupted`, in all
-    processes at the same step; a second one acts as usual.
+    processes at the same step, and says so; a second one acts as usual, at once.
     """
 
     def __init__(self, folder: RunFolder, *, every: int = 25, resume: bool = False) -> None:
@@ -151,6 +153,9 @@ class CheckpointCallback(Callback):
         self._stop_requested = True
         for each, handler in self._handlers.items():
             signal.signal(each, handler)
+        if distributed.rank() == 0:
+            with suppress(RuntimeError, OSError):  # of a stream that is just being written to, or is closed
+                print("stopping after this step; again to stop now", file=sys.stderr, flush=True)
 
     def _save_or_stop(self, state: TrainingState, is_due: bool, when: str) -> None:
         stopping = distributed.any_of(self._stop_requested)
