@@ -1,11 +1,12 @@
 """Refuse what does not fit in the memory of this machine, before it is allocated."""
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from sfa.errors import InputError
+from sfa.errors import InputError, SfaError, TrainingError, is_out_of_memory, shortened
 
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -44,6 +45,17 @@ def free_bytes(device: object = "cpu") -> int:
 def _number_after(word: str, file: Path) -> int:
     words = file.read_text().split()
     return int(words[words.index(word) + 1])
+
+
+@contextmanager
+def translate_memory_errors(advice: str) -> Iterator[None]:
+    """Turn an error of PyTorch about memory into a sentence with advice."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, SfaError) or not is_out_of_memory(error):
+            raise
+        raise TrainingError(f"Not enough memory: {advice} ({shortened(str(error))}).") from error
 
 
 def require_memory(num_bytes: float, what: str) -> None:

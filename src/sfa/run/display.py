@@ -91,9 +91,13 @@ class Tracker:
         self.title, self.total, self.display, self.bar = title, total, display, bar
         self.done = 0.0
         self.begun_at: float | None = None
-        self.started = self.shown = time.monotonic()
+        self.restart()
         if bar is not None:
             bar.add_task(title, total=total, note="")
+
+    def restart(self) -> None:
+        """Measure the rate from now on."""
+        self.started = self.shown = time.monotonic()
 
     def step(self, done: float | None = None, *, of: int = 1, **values: float) -> None:
         """Count one step more, or one part ``of`` some, or set the number of steps done; ``values`` are shown."""

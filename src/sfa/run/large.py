@@ -33,7 +33,7 @@ def in_batches(
     if recipe.sampler["name"] != "whole" or not names or any(path.startswith("sampler") for path in asked):
         return recipe
     is_slow = method.compares_all_pairs and data.num_nodes > NODES and torch.device(device).type == "cpu"
-    if not is_slow and method.memory(data) <= memory.free_bytes(device):
+    if data.num_nodes <= BATCH_SIZE or not (is_slow or method.memory(data) > memory.free_bytes(device)):
         return recipe
     steps = -(-data.num_nodes // BATCH_SIZE)
     changes = {"sampler": {"name": names[0], "batch_size": BATCH_SIZE}}

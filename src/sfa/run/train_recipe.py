@@ -18,7 +18,7 @@ from sfa.evaluate.probes.base import RANKS
 from sfa.methods import Method
 from sfa.registry import resolve
 from sfa.run.display import Display, counted
-from sfa.run.large import in_batches, require_memory_for
+from sfa.run.large import NODES, in_batches, require_memory_for
 from sfa.run.recipe import Recipe
 from sfa.run.run import Run, describe
 from sfa.run.sections import names_of
@@ -144,6 +144,8 @@ def train_in(
         display.say("No checkpoint yet: from the start.")
     if loggers is not None:
         loggers.open(folder.path, recipe.as_dict(), done)
+    if num_items(data) > NODES and type(method).before_training is not Method.before_training:
+        display.say(f"{recipe.method['name']} looks at all data before the first step.")
     with training_progress(display, "training", training.epochs) as shown:
         callbacks = [shown, *([] if loggers is None else [LoggerCallback(loggers)])]
         run = train_recipe(recipe, data, folder, device=fabric, resume=resume, callbacks=callbacks, setup=setup)
@@ -162,7 +164,10 @@ def training_progress(display: Display, title: str, epochs: int) -> Iterator[Cal
     """Return a callback that shows the epochs and the loss."""
     with display.progress(title, epochs) as tracker:
         step = tracker.step
-        yield LambdaCallback(on_step_end=lambda state: step(state.epochs_done, of=state.num_steps, loss=state.loss))
+        yield LambdaCallback(
+            on_train_start=lambda _: tracker.restart(),
+            on_step_end=lambda state: step(state.epochs_done, of=state.num_steps, loss=state.loss),
+        )
 
 
 def _of_probe(online: Mapping[str, float]) -> str:

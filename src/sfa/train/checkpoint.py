@@ -131,6 +131,10 @@ class CheckpointCallback(Callback):
             numbers = (signal.SIGINT, signal.SIGTERM)
             self._handlers = {number: signal.signal(number, self._request_stop) for number in numbers}
 
+    def on_train_start(self, state: TrainingState) -> None:
+        if distributed.any_of(self._stop_requested):  # while the method looked at all data
+            raise Interrupted(f"Stopped before the first step; {self._go_on}")
+
     def on_step_end(self, state: TrainingState) -> None:
         if state.step < state.num_steps:
             is_due = time.monotonic() - self._saved_at > SECONDS
