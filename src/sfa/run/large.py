@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection
+from typing import Any
 
 import torch
 from torch_geometric.data import Data
@@ -36,9 +37,10 @@ def in_batches(
     if data.num_nodes <= BATCH_SIZE or not (is_slow or method.memory(data) > memory.free_bytes(device)):
         return recipe
     steps = -(-data.num_nodes // BATCH_SIZE)
-    changes = {"sampler": {"name": names[0], "batch_size": BATCH_SIZE}}
-    fewer = {} if "training.epochs" in asked else {"training.epochs": -(-recipe.training.epochs // steps)}
-    recipe = recipe.updated({**changes, **fewer})
+    changes: dict[str, Any] = {"sampler": {"name": names[0], "batch_size": BATCH_SIZE}}
+    if "training.epochs" not in asked:
+        changes["training.epochs"] = -(-recipe.training.epochs // steps)
+    recipe = recipe.updated(changes)
     why = "would take minutes" if is_slow else "would not fit in memory"
     say(
         f"A step on all {data.num_nodes} nodes {why}: training in batches of {BATCH_SIZE} ({names[0]}), epochs of "
