@@ -133,14 +133,17 @@ class Method(TrainingHooks, nn.Module, ABC):
             weight = getattr(part, "weight", None)
             if isinstance(weight, Tensor) and weight.ndim == 2:
                 columns += 3 * int(getattr(part, "out_features", weight.shape[-1]))
-        views = (1 + self.takes_augmentation) * (
-            4.0 * int(batch.num_nodes or 0) * columns + 40.0 * int(batch.num_edges)
-        )
-        return views + 12.0 * sum(one.numel() for one in self.parameters())  # a gradient, and two moments of Adam
+        view = 4.0 * int(batch.num_nodes or 0) * columns + 40.0 * int(batch.num_edges)
+        own = 0.0 if self.augmentation is None else self.augmentation.memory(batch)
+        adam = 12.0 * sum(one.numel() for one in self.parameters())  # gradients, and two moments of each
+        return (1 + self.takes_augmentation) * view + own + adam
 
     def memory_to_embed(self, data: Data) -> float:
         """Estimate the bytes that :meth:`embed` takes of a whole graph; 0 for sets, which it takes in parts."""
-        return 12.0 * data.num_nodes * self.width if self.task == "node" else 0.0
+        if self.task != "node":
+            return 0.0
+        own = 0.0 if self.augmentation is None else self.augmentation.memory(data)
+        return 12.0 * int(data.num_nodes or 0) * self.width + float(own)
 
     def embeddings(self, data: Data) -> Tensor:
         """Compute embeddings ``(n, width)`` of the uncorrupted items, before postprocessing."""

@@ -79,12 +79,6 @@ class MVGRL(Method):
         negative = torch.cat([self.discriminator(c_alpha, s_beta), self.discriminator(c_beta, s_alpha)])
         return jensen_shannon(positive, negative)
 
-    def memory(self, batch: Data) -> float:
-        return super().memory(batch) + self.diffusion.memory(batch)
-
-    def memory_to_embed(self, data: Data) -> float:
-        return super().memory_to_embed(data) + self.diffusion.memory(data)
-
     def embeddings(self, data: Data) -> Tensor:
         z: Tensor = self.encoder.embed(data) + self.diffusion_encoder.embed(self.diffusion.diffuse(data))
         return z

@@ -78,12 +78,6 @@ class MERIT(Method):
         update_target_(self.target_encoder, self.encoder, self.momentum)
         update_target_(self.target_projector, self.projector, self.momentum)
 
-    def memory(self, batch: Data) -> float:
-        return super().memory(batch) + self.diffusion.memory(batch)
-
-    def memory_to_embed(self, data: Data) -> float:
-        return super().memory_to_embed(data) + self.diffusion.memory(data)
-
     def embeddings(self, data: Data) -> Tensor:
         z: Tensor = self.encoder.embed(data) + self.encoder.embed(self.diffusion.diffuse(data))
         return z
