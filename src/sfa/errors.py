@@ -60,12 +60,18 @@ def shortened(text: str, length: int = 300) -> str:
     return line if len(line) <= length else f"{line[:length]}…"
 
 
+def is_out_of_memory(error: Exception) -> bool:
+    """Tell whether an error, of Python or of PyTorch, says that memory could not be had."""
+    reason = str(error).lower()
+    return isinstance(error, MemoryError) or "allocate" in reason or "out of memory" in reason
+
+
 def sentence_of(error: Exception) -> str:
     """Return what an error says to the person at the keyboard."""
     if isinstance(error, SfaError):
         return str(error)
     reason = shortened(str(error))
-    if isinstance(error, MemoryError) or "allocate" in reason or "out of memory" in reason.lower():
+    if is_out_of_memory(error):
         return f"Not enough memory: train in batches by --batch-size, or with a smaller --hidden ({reason})."
     if isinstance(error, OSError):
         return f"{type(error).__name__}: {reason} (--debug shows where)"

@@ -1,11 +1,14 @@
 """Refuse what does not fit in the memory of this machine, before it is allocated."""
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from sfa.errors import InputError
+from sfa.errors import InputError, SfaError, TrainingError, is_out_of_memory, shortened
+
+CGROUP = Path("/sys/fs/cgroup")
 
 
 @cache
@@ -16,8 +19,43 @@ def memory_bytes() -> int:
     except (AttributeError, OSError, ValueError):  # no POSIX system
         return 1 << 40
     with suppress(OSError, ValueError):  # no container, or the word max
-        limit = min(limit, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+        limit = min(limit, int((CGROUP / "memory.max").read_text()))
     return limit
+
+
+def free_bytes(device: object = "cpu") -> int:
+    """Return how many bytes of memory are free here or on a GPU; all of the machine's where the system does not say.
+
+    Files that the system holds in memory to be faster count as free.
+    """
+    if str(device).startswith("cuda"):
+        from torch import cuda
+
+        return int(cuda.mem_get_info(str(device))[0])
+    free = memory_bytes()
+    with suppress(OSError, ValueError, IndexError):  # no Linux
+        free = min(free, 1024 * _number_after("MemAvailable:", Path("/proc/meminfo")))
+    with suppress(OSError, ValueError, IndexError):  # no container
+        cached = _number_after("inactive_file", CGROUP / "memory.stat")
+        used = int((CGROUP / "memory.current").read_text()) - cached
+        free = min(free, int((CGROUP / "memory.max").read_text()) - used)
+    return max(0, free)
+
+
+def _number_after(word: str, file: Path) -> int:
+    words = file.read_text().split()
+    return int(words[words.index(word) + 1])
+
+
+@contextmanager
+def translate_memory_errors(advice: str) -> Iterator[None]:
+    """Turn an error of PyTorch about memory into a sentence with advice."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, SfaError) or not is_out_of_memory(error):
+            raise
+        raise TrainingError(f"Not enough memory: {advice} ({shortened(str(error))}).") from error
 
 
 def require_memory(num_bytes: float, what: str) -> None:

@@ -76,6 +76,8 @@ def test_parameters_round_trip() -> None:
         "options": {"encoder.layers": 2},
         "random_state": 4,
         "device": "cpu",
+        "verbose": 0,
+        "callbacks": None,
     }
     embedder = GraphEmbedder(**given)
     assert embedder.get_params() == given

@@ -60,6 +60,8 @@ def test_parameters_round_trip() -> None:
         "options": {"training.warmup": 2},
         "random_state": 4,
         "device": "cpu",
+        "verbose": 0,
+        "callbacks": None,
     }
     embedder = ImageEmbedder(**given)
     assert embedder.get_params() == given

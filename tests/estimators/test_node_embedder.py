@@ -57,6 +57,8 @@ def test_parameters_round_trip() -> None:
         "options": {"encoder.layers": 3},
         "random_state": 4,
         "device": "cpu",
+        "verbose": 1,
+        "callbacks": None,
     }
     embedder = NodeEmbedder(**given)
     assert embedder.get_params() == given

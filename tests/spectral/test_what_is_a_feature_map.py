@@ -84,6 +84,19 @@ def test_the_largest_halves_stay_finite_and_infinity_is_not_hidden(name: str) ->
         assert not layer(h_inf).isfinite().all()
 
 
+@each("name", [name for name in MAPS if name != "none"])
+@each("shape", [(40, 6), (6, 40), (2, 12, 5)])
+def test_the_gradient_at_the_largest_halves_is_finite(name: str, shape: tuple[int, ...]) -> None:
+    spread = 10 ** (-6 * torch.rand(shape, generator=seeded(1), dtype=torch.float64))
+    for size in (torch.ones(shape), spread):
+        h = (random_map(*shape).sign() * size * 6.5e4).half().requires_grad_()
+        h_tilde = MAPS[name]()(h, seeded(0))
+        h_tilde.backward(random_map(*h_tilde.shape).half())
+        assert h_tilde.isfinite().all()
+        assert h.grad is not None
+        assert h.grad.isfinite().all()
+
+
 def test_the_roots_of_the_largest_halves_are_finite() -> None:
     m = (random_map(6, 6) @ random_map(6, 6).T * 4e3).half()
     assert m.isfinite().all()

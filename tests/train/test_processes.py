@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import signal
@@ -104,3 +105,62 @@ def test_ctrl_c(planted_file: Path, whole: RunFolder, tmp_path: Path, run_sfa: C
     assert program == "sfa"
     assert run_sfa(*words, "--no-evaluate").code == 0
     assert_same_run(folder, whole)
+
+
+SLOW = """
+import os, time
+from sfa.methods import GRACE
+class Slow(GRACE):
+    def forward(self, *args, **options):
+        open(__file__ + ".started", "w").close()
+        for _ in range(int(os.environ["NAPS"])):
+            time.sleep(0.01)
+        return super().forward(*args, **options)
+"""
+
+
+class TestLongEpochs:
+    """Steps that take long, in a process of its own that is sent Ctrl-C."""
+
+    def start(self, data: Path, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, naps: int) -> Any:
+        """Start a run and return its process once it trains."""
+        (tmp_path / "slow_method.py").write_text(SLOW)
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+        monkeypatch.setenv("NAPS", str(naps))
+        options = ["--method", "slow_method:Slow", "--batch-size", "16", "--epochs", "1", "--hidden", "8"]
+        command = [sys.executable, "-m", "sfa", "train", str(data), "--out", str(out), "--no-evaluate", *options]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 100
+        while not (tmp_path / "slow_method.py.started").exists():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline, "no progress"
+            time.sleep(0.01)
+        return process
+
+    def test_the_first_ctrl_c_is_answered_and_the_run_resumes(
+        self, planted_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        out = tmp_path / "run"
+        process = self.start(planted_file, out, tmp_path, monkeypatch, 100)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "stopping after this step; again to stop now" in said
+        assert "sfa: Stopped within epoch 1 of 1; go on with:" in said
+        assert 0 < load_tensors(RunFolder(out).checkpoint)[1]["step"] < 4
+        monkeypatch.setenv("NAPS", "0")
+        command = [sys.executable, "-m", "sfa", "train", "--resume", "--out", str(out), "--no-evaluate"]
+        assert subprocess.run(command, check=False).returncode == 0
+        assert load_tensors(RunFolder(out).checkpoint)[1]["finished"]
+
+    def test_the_second_ctrl_c_stops_at_once_and_leaves_nothing_half_written(
+        self, planted_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        out = tmp_path / "run"
+        process = self.start(planted_file, out, tmp_path, monkeypatch, 100_000)
+        process.send_signal(signal.SIGINT)
+        assert "stopping after this step" in next(line for line in process.stderr if "stopping" in line)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+        process.stderr.close()
+        assert sorted(path.name for path in out.iterdir()) == ["recipe.yaml", "run.json"]

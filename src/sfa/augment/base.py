@@ -20,6 +20,10 @@ class Augmentation:
 
     task: ClassVar[Task | None] = "node"  # what it augments: one graph, graphs of a set, images, or None for any
 
+    def memory(self, data: Any) -> float:
+        """Estimate the bytes that views take beside their features and edges."""
+        return 0.0
+
     def view(self, data: Any, generator: torch.Generator | None = None, index: int = 0) -> Any:
         """Make view alpha (``index=0``) or beta (``index=1``) of the data."""
         raise NotImplementedError

@@ -26,6 +26,7 @@ Kernel = Literal["ppr", "heat"]
 
 TOLERANCE = 1e-4
 BLOCK_BYTES = 1 << 22  # of one of the three matrices that a block of rows is computed with: what a cache holds
+SAMPLE = 16  # rows that entries are counted in
 SERIES_SHARE = 0.1  # of the tolerance, for breaking off the series; the rest is for leaving out small entries
 
 
@@ -67,11 +68,17 @@ class Diffusion(Augmentation):
 
     def diffuse(self, data: Data, *, into: Data | None = None) -> Data:
         """Return a copy of the graph, or of the view ``into``, with the graph's diffusion as its ``propagation``."""
+        return copy.copy(data if into is None else into).update({"propagation": self._compute(data)})
+
+    def memory(self, data: Data) -> float:
+        """Estimate the bytes that the diffusion of a graph takes, 16 for each entry, of which some rows are counted."""
+        return 16.0 * self._compute(data, of=count_entries)  # type: ignore[no-any-return]
+
+    def _compute(self, data: Data, **options: Any) -> Any:
+        options |= {"tolerance": self.tolerance, "top_k": self.top_k}
         if self.diffusion == "ppr":
-            matrix = personalized_pagerank(data, alpha=self.alpha, tolerance=self.tolerance, top_k=self.top_k)
-        else:
-            matrix = heat_kernel(data, t=self.t, tolerance=self.tolerance, top_k=self.top_k)
-        return copy.copy(data if into is None else into).update({"propagation": matrix})
+            return personalized_pagerank(data, alpha=self.alpha, **options)
+        return heat_kernel(data, t=self.t, **options)
 
 
 def require_diffusion(augmentation: object, encoder: object, method: str) -> Diffusion:
@@ -85,18 +92,30 @@ def require_diffusion(augmentation: object, encoder: object, method: str) -> Dif
     return augmentation
 
 
-def personalized_pagerank(data: Data, *, alpha: float, **options: Any) -> Tensor:
+def personalized_pagerank(data: Data, *, alpha: float, of: Callable[..., Any] | None = None, **options: Any) -> Any:
     r"""Compute :math:`\alpha ( I - (1 - \alpha) T )^{-1}`, with the other arguments of :func:`chebyshev_series`."""
     check_number("alpha", alpha, above=0, at_most=1)
     root = math.sqrt(alpha * (2 - alpha))
     ratio = (1 - alpha) / (1 + root)
-    return chebyshev_series(data, lambda k: alpha / root * (2 * ratio**k if k else 1), ("ppr", alpha), **options)
+    of = of or chebyshev_series
+    return of(data, lambda k: alpha / root * (2 * ratio**k if k else 1), ("ppr", alpha), **options)
 
 
-def heat_kernel(data: Data, *, t: float, **options: Any) -> Tensor:
+def heat_kernel(data: Data, *, t: float, of: Callable[..., Any] | None = None, **options: Any) -> Any:
     r"""Compute the heat kernel :math:`\exp\big( -t (I - T) \big)`; otherwise as :func:`personalized_pagerank`."""
     check_number("t", t)
-    return chebyshev_series(data, lambda k: float(ive(k, t)) * (2 if k else 1), ("heat", t), **options)
+    return (of or chebyshev_series)(data, lambda k: float(ive(k, t)) * (2 if k else 1), ("heat", t), **options)
+
+
+def count_entries(
+    data: Data, coefficient: Callable[[int], float], kernel: object, *, tolerance: float, top_k: int | None
+) -> float:
+    """Estimate how many entries :func:`chebyshev_series` keeps, from some of its rows."""
+    adjacency, coefficients, least = _series(data, coefficient, tolerance)
+    nodes = torch.linspace(0, len(adjacency) - 1, min(SAMPLE, len(adjacency)), device=adjacency.device).long()
+    rows = _rows(adjacency, coefficients, nodes, adjacency.values().new_empty(3, len(adjacency) * len(nodes)))
+    kept = (rows >= least).sum(dim=1)
+    return float((kept if top_k is None else kept.clamp_max(2 * top_k)).double().mean()) * len(adjacency)
 
 
 _KNOWN: WeakTensorCache[Tensor] = WeakTensorCache()
@@ -129,11 +148,7 @@ def chebyshev_series(
     dtype = dtype or torch.get_default_dtype()
 
     def make() -> Tensor:
-        adjacency = normalized_adjacency(data, torch.float64, directed=False).matrix
-        coefficients: list[float] = []
-        while not coefficients or 1 - math.fsum(coefficients) > SERIES_SHARE * tolerance:
-            coefficients.append(coefficient(len(coefficients)))
-        kept = _kept_rows(adjacency, coefficients, (1 - SERIES_SHARE) * tolerance, top_k, dtype)
+        kept = _kept_rows(*_series(data, coefficient, tolerance), top_k, dtype)
         symmetric = kept.maximum(kept.T).tocsr()
         rowptr, col, values = map(torch.from_numpy, (symmetric.indptr, symmetric.indices, symmetric.data))
         return csr_matrix(rowptr, col, values, kept.shape).to(data.edge_index.device)
@@ -141,6 +156,15 @@ def chebyshev_series(
     structure = csr_structure(data.edge_index, data.num_nodes)
     key = data.edge_index if data.edge_weight is None else data.edge_weight
     return _KNOWN.get(key, make, made_of=(structure, kernel, tolerance, top_k, dtype))
+
+
+def _series(data: Data, coefficient: Callable[[int], float], tolerance: float) -> tuple[Tensor, list[float], float]:
+    """Return the adjacency, the coefficients that are taken, and the least entry that is kept."""
+    coefficients: list[float] = []
+    while not coefficients or 1 - math.fsum(coefficients) > SERIES_SHARE * tolerance:
+        coefficients.append(coefficient(len(coefficients)))
+    adjacency = normalized_adjacency(data, torch.float64, directed=False).matrix
+    return adjacency, coefficients, (1 - SERIES_SHARE) * tolerance
 
 
 def _kept_rows(
@@ -152,7 +176,8 @@ def _kept_rows(
     buffers = adjacency.values().new_empty(3, n * size)  # fresh ones would fragment the memory
     blocks = []
     for start in range(0, n, size):
-        rows = _rows(adjacency, coefficients, start, min(start + size, n), buffers)
+        nodes = torch.arange(start, min(start + size, n), device=adjacency.device)
+        rows = _rows(adjacency, coefficients, nodes, buffers)
         keep = rows >= least
         if top_k is None:
             keep = keep.triu(start)
@@ -163,11 +188,11 @@ def _kept_rows(
     return vstack(blocks, format="csr")
 
 
-def _rows(adjacency: Tensor, coefficients: list[float], start: int, stop: int, buffers: Tensor) -> Tensor:
-    """Compute some rows ``(stop - start, n)`` of the series by Chebyshev's recurrence: columns, by symmetry."""
-    shape = len(adjacency), stop - start
+def _rows(adjacency: Tensor, coefficients: list[float], nodes: Tensor, buffers: Tensor) -> Tensor:
+    """Compute the rows ``(k, n)`` of some nodes of the series by Chebyshev's recurrence: columns, by symmetry."""
+    shape = len(adjacency), len(nodes)
     before, now, total = (buffer[: shape[0] * shape[1]].view(shape) for buffer in buffers)
-    before.zero_()[start:stop].fill_diagonal_(1)
+    before.zero_()[nodes, torch.arange(len(nodes))] = 1
     torch.mul(before, coefficients[0], out=total)
     now.zero_().addmm_(adjacency, before)
     for coefficient in coefficients[1:]:

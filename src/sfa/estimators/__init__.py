@@ -33,13 +33,15 @@ class NodeEmbedder(Embedder):
         hidden: Width of the embeddings.
         iterations: Power iterations of the spectral map.
         tau: Temperature of the loss.
-        batch_size: Nodes of a sampled batch; by default training is on the whole graph.
+        batch_size: Nodes of a sampled batch; by default training is on the whole graph, unless that is too large.
         node_features: Features to make for graphs that have none: ``degree``, ``random`` or ``spectral``, with a width
             if wanted, for instance ``spectral:64``. Only ``degree`` features mean the same in every graph.
         feature_norm: Normalization of features: ``row``, ``standard``, ``shifted-row``, ``none``, or ``auto``, by what
             they look like. Statistics are those of the data it was fitted to, also in :meth:`transform`.
         options: Any other key of a recipe by its path, for instance ``{"augmentation.edge_drop": (0.2, 0.4)}``.
         random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
+        verbose: Show progress on standard error, or in a notebook, if 1.
+        callbacks: Called while training, :class:`sfa.train.Callback`.
 
     Arguments left at ``None`` have the method's own defaults.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar
+from warnings import warn
 
 import numpy as np
 import pandas as pd
@@ -27,13 +28,16 @@ from sfa.folders import PathLike
 from sfa.methods import Method
 from sfa.registry import name_of
 from sfa.run import Recipe, load_recipe
+from sfa.run.display import Display
+from sfa.run.large import in_batches, require_memory_for
 from sfa.run.parsing import class_of_method, with_required_options
 from sfa.run.recipe import as_changes
 from sfa.run.sections import names_of
 from sfa.run.source import require_same_features
+from sfa.run.train_recipe import training_progress
 from sfa.spectral import SpectralMap
 from sfa.tasks import Task
-from sfa.train import LambdaCallback, load_tensors, save_tensors, train
+from sfa.train import BatchPlan, Callback, LambdaCallback, load_tensors, make_fabric, save_tensors, train
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -65,6 +69,8 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     options: Mapping[str, Any] | None = None
     random_state: int | np.random.RandomState | None = None
     device: str = "auto"
+    verbose: int = 0
+    callbacks: Sequence[Callback] | None = None
 
     def _read(self, X: Any, encode: Any = None) -> Data:
         options = {} if self.task == "image" else {"node_features": self.node_features}
@@ -89,10 +95,15 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         recipe = recipe.settled(data)
         method, statistics = recipe.build_for(data, parts=parts), recipe.statistics(data)
         prepared = recipe.prepare(data, statistics)
+        fabric = make_fabric(self.device, recipe.training.precision)
+        recipe = in_batches(recipe, method, prepared, self._asked(), warn, fabric.device)
         history: list[dict[str, Any]] = []
-        settings = {**recipe.training.arguments, "sampler": recipe.make_sampler(), "device": self.device}
+        settings = {**recipe.training.arguments, "sampler": recipe.make_sampler(), "device": fabric}
+        require_memory_for(method, BatchPlan(prepared, settings["sampler"], seed=0, accumulate=settings["accumulate"]))
         keep_metrics = LambdaCallback(on_epoch_end=lambda state: history.append(state.metrics))
-        train(method, prepared, **settings, callbacks=[keep_metrics])
+        display = Display(quiet=not self.verbose)
+        with training_progress(display, "training", recipe.training.epochs) as shown:
+            train(method, prepared, **settings, callbacks=[keep_metrics, shown, *(self.callbacks or ())])
         self.history_ = history
         facts = {name: getattr(data, name, None) for name in self.kept}
         self._adopt(recipe, method, data.num_features, facts, statistics)
@@ -100,6 +111,11 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         setattr(self, f"{self.task}_ids_", data[f"{self.task}_ids"])
         self._edges = data.get("edge_index")
         return self
+
+    def _asked(self) -> set[str]:
+        """Return the paths of the settings that were given."""
+        own = {"training.epochs": self.epochs, "sampler.batch_size": self.batch_size}
+        return {path for path, value in own.items() if value is not None} | {*(self.options or {})}
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return embeddings, one row per item, of the data it was fitted to or of other data."""

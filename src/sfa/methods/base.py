@@ -93,6 +93,8 @@ class Method(TrainingHooks, nn.Module, ABC):
     requires_row_identity: ClassVar[bool] = False  # no spectral map may mix rows, each of which is one node or graph
     chance: ClassVar[float | None] = None  # the loss that tells nothing apart, if that is one number
     spans_processes: ClassVar[bool] = False  # the rows of a step may be spread over several processes
+    compares_all_pairs: ClassVar[bool] = False  # of the nodes of a step, whose time grows with their square
+    saves_memory: ClassVar[str] = "train in batches (--batch-size 1024, or a smaller one), or take a smaller --hidden"
 
     encoder: Any
     augmentation: Any
@@ -123,6 +125,30 @@ class Method(TrainingHooks, nn.Module, ABC):
     def chance_loss(self, rows: int) -> float | None:
         """Return the loss of a step of so many rows that tells none of them apart, if it is known."""
         return self.chance
+
+    def memory(self, batch: Data) -> float:
+        """Estimate the bytes that a step on a batch of nodes takes at its peak, beside the batch; 0 for images.
+
+        What a linear layer returns counts three times: what is made of it, and gradients, are as large.
+        """
+        if self.task == "image":
+            return 0.0
+        columns = int(batch.num_features) if batch.x.layout == torch.strided else 0
+        for part in self.modules():
+            weight = getattr(part, "weight", None)
+            if isinstance(weight, Tensor) and weight.ndim == 2:
+                columns += 3 * int(getattr(part, "out_features", weight.shape[-1]))
+        view = 4.0 * int(batch.num_nodes or 0) * columns + 40.0 * int(batch.num_edges)
+        own = 0.0 if self.augmentation is None else self.augmentation.memory(batch)
+        adam = 12.0 * sum(one.numel() for one in self.parameters())  # gradients, and two moments of each
+        return (1 + self.takes_augmentation) * view + own + adam
+
+    def memory_to_embed(self, data: Data) -> float:
+        """Estimate the bytes that :meth:`embed` takes of a whole graph; 0 for sets, which it takes in parts."""
+        if self.task != "node":
+            return 0.0
+        own = 0.0 if self.augmentation is None else self.augmentation.memory(data)
+        return 12.0 * int(data.num_nodes or 0) * self.width + float(own)
 
     def embeddings(self, data: Data) -> Tensor:
         """Compute embeddings ``(n, width)`` of the uncorrupted items, before postprocessing."""

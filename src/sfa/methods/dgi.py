@@ -52,6 +52,7 @@ class MVGRL(Method):
     """
 
     takes_augmentation = True
+    saves_memory = "keep fewer entries of the diffusion by --set augmentation.top_k=32, and train in --batch-size 1024"
     chance = 0.693147  # log 2
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},

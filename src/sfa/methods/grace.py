@@ -31,6 +31,7 @@ class GRACE(TwoViewMethod):
     """
 
     spans_processes = True
+    compares_all_pairs = True
 
     def __init__(
         self,

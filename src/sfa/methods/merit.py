@@ -8,6 +8,7 @@ from sfa.augment.diffusion import require_diffusion
 from sfa.losses import info_nce, nt_xent
 from sfa.methods.base import Method, Observer, Spectral, Views
 from sfa.methods.bgrl import make_target, update_target_
+from sfa.methods.dgi import MVGRL
 from sfa.nn.heads import prelu_head
 from sfa.ranges import Share, Width
 from sfa.registry import register
@@ -31,6 +32,8 @@ class MERIT(Method):
     """
 
     takes_augmentation = True
+    compares_all_pairs = True
+    saves_memory = MVGRL.saves_memory
     defaults = {
         "encoder": {"hidden": 512, "layers": 1, "widths": "constant", "activation": "prelu"},
         "augmentation": {"name": "diffusion", "alpha": 0.05, "edge_drop": 0.2, "feature_drop": (0.5, 0.5)},

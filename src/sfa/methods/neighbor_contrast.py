@@ -78,6 +78,7 @@ class NeighborContrast(Method):
     published = False
     weights_features = True
     samplers = ("random-nodes", "starts")
+    saves_memory = Propagate.saves_memory
     reach: Tensor
     is_wide: Tensor
     directions: Tensor
@@ -106,6 +107,10 @@ class NeighborContrast(Method):
         self.register_buffer("reach", torch.tensor(1))  # steps that a walk to a positive takes in any case
         self.register_buffer("is_wide", torch.tensor(False))  # whether there are many features for so few nodes
         self.register_buffer("directions", torch.zeros(total, hidden))
+
+    def memory(self, batch: Data) -> float:
+        """Estimate the bytes of the embedding without training, which outweighs a step."""
+        return self.closed_form.memory(batch)
 
     @torch.no_grad()
     def before_training(self, data: Data) -> None:

@@ -64,6 +64,7 @@ class Propagate(Method):
     weights_features = True
     learns = False
     samplers = ("whole",)
+    saves_memory = "take a smaller --hidden"
     shift: Tensor
     scale: Tensor
     projection: Tensor
@@ -93,6 +94,11 @@ class Propagate(Method):
         self.register_buffer("shift", torch.zeros(in_features))
         self.register_buffer("scale", torch.ones(in_features))
         self.register_buffer("projection", torch.zeros(blocks * in_features, hidden))
+
+    def memory(self, batch: Data) -> float:
+        """Estimate the bytes of the decomposition: thin matrices of as many rows as nodes, and the features turned."""
+        turned = int(batch.num_features) if batch.x.layout == torch.strided else 0
+        return 4.0 * int(batch.num_nodes or 0) * (14 * self.width + turned)
 
     @torch.no_grad()
     def before_training(self, data: Data) -> None:

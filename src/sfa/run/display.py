@@ -91,9 +91,13 @@ class Tracker:
         self.title, self.total, self.display, self.bar = title, total, display, bar
         self.done = 0.0
         self.begun_at: float | None = None
-        self.started = self.shown = time.monotonic()
+        self.restart()
         if bar is not None:
             bar.add_task(title, total=total, note="")
+
+    def restart(self) -> None:
+        """Measure the rate from now on."""
+        self.started = self.shown = time.monotonic()
 
     def step(self, done: float | None = None, *, of: int = 1, **values: float) -> None:
         """Count one step more, or one part ``of`` some, or set the number of steps done; ``values`` are shown."""
@@ -102,13 +106,31 @@ class Tracker:
             self.begun_at = self.done - 1 / of
         now = time.monotonic()
         rate = (self.done - self.begun_at) / max(1e-9, now - self.started)
-        notes = [*(f"{name} {value:.4g}" for name, value in values.items()), f"{rate:.3g}/s"]
+        notes = [f"{name} {value:.4g}" for name, value in values.items()]
+        if of > 1 and rate * PLAIN_INTERVAL < 1:  # epochs are long
+            before, step = divmod(round(self.done * of) - 1, of)
+            place, between = f"epoch {before + 1}/{self.total}, step {step + 1}/{of}", ", "
+            notes.append(f"{rate * of:.3g} steps/s")
+        else:
+            place, between = f"{self.done:.4g}/{self.total}", "  "
+            notes.append(f"{rate:.3g}/s")
         if self.bar is not None:
-            self.bar.update(self.bar.task_ids[0], completed=self.done, note="  ".join(notes))
+            shown = [place, *notes] if between == ", " else notes
+            self.bar.update(self.bar.task_ids[0], completed=self.done, note=between.join(shown))
         elif self.done >= self.total or now - self.shown >= PLAIN_INTERVAL:
             self.shown, left = now, (self.total - self.done) / rate
-            notes.append(f"{left:.0f} s left" if self.done < self.total else f"{now - self.started:.0f} s")
-            self.display.say("  ".join([self.title, f"{self.done:.4g}/{self.total}", *notes]))
+            notes.append(f"{rounded(left)} left" if self.done < self.total else rounded(now - self.started))
+            self.display.say(f"{self.title}  {between.join([place, *notes])}")
+
+
+def rounded(seconds: float) -> str:
+    """Return a duration in the largest unit that it has two of.
+
+    >>> rounded(119), rounded(170), rounded(8000)
+    ('119 s', '3 min', '2 h')
+    """
+    unit, size = next((pair for pair in (("h", 3600), ("min", 60)) if seconds >= 2 * pair[1]), ("s", 1))
+    return f"{seconds / size:.0f} {unit}"
 
 
 Rows = Sequence[Sequence[str]]

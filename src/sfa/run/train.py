@@ -125,7 +125,10 @@ def train_run(
             if recipe is None and (hint := hint_at_recipes(settled, origin.dataset)):
                 display.say(hint)
             path = path or free_path(Path("runs") / _default_name(raw, settled))
-            run = train_in(path, settled, raw, source=origin, device=fabric, display=display, loggers=loggers)
+            free = asked if recipe is None else None  # a recipe that was named says all
+            run = train_in(
+                path, settled, raw, source=origin, device=fabric, display=display, loggers=loggers, asked=free
+            )
         with translate_connection_errors():
             barrier_and_destroy()
         if not is_first:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from sfa.graph.features import MEANINGS
 from sfa.methods import Method
 from sfa.registry import resolve
 from sfa.run.display import Display, counted
+from sfa.run.large import NODES, in_batches, require_memory_for
 from sfa.run.recipe import Recipe
 from sfa.run.run import Run, describe, load_weights
 from sfa.run.sections import names_of
@@ -112,15 +113,23 @@ def train_in(
     device: str | Fabric,
     display: Display,
     loggers: Loggers | None = None,
+    asked: Collection[str] | None = None,
 ) -> Run:
-    """Make a run folder for data from a ``source`` and train in it, or go on in one, and show how it goes."""
-    training, resume = recipe.training, source is None
-    method, prepared, sampler, _ = setup = set_up(recipe, data)
-    device = make_fabric(device, training.precision)
+    """Make a run folder for data from a ``source`` and train in it, or go on in one, and show how it goes.
+
+    Where ``asked`` are the settings that the user asked for, by path, others may be changed for a large graph.
+    """
+    fabric, resume = make_fabric(device, recipe.training.precision), source is None
+    method, prepared, sampler, own = set_up(recipe, data)
+    if asked is not None:
+        suited = in_batches(recipe, method, prepared, asked, display.say, fabric.device)
+        sampler, recipe = (sampler if suited == recipe else suited.make_sampler()(prepared)), suited
+    training, setup = recipe.training, (method, prepared, sampler, own)
+    batches = BatchPlan(prepared, lambda _: sampler, training.seed, fabric.device, training.accumulate)
+    require_memory_for(method, batches)
     if source is not None:
         if world_size() > 1:
             enable_cross_rank(method)
-        BatchPlan(prepared, lambda _: sampler, training.seed)  # raises if something does not fit
         record = record_of(recipe, data, source.as_dict())
         with translate_connection_errors():
             if rank() == 0:
@@ -139,9 +148,11 @@ def train_in(
         display.say("No checkpoint yet: from the start.")
     if loggers is not None:
         loggers.open(folder.path, recipe.as_dict(), done)
+    if num_items(data) > NODES and type(method).before_training is not Method.before_training:
+        display.say(f"{recipe.method['name']} looks at all data before the first step.")
     with training_progress(display, "training", training.epochs) as shown:
         callbacks = [shown, *([] if loggers is None else [LoggerCallback(loggers)])]
-        run = train_recipe(recipe, data, folder, device=device, resume=resume, callbacks=callbacks, setup=setup)
+        run = train_recipe(recipe, data, folder, device=fabric, resume=resume, callbacks=callbacks, setup=setup)
     if training.online_probe and rank() == 0:  # the first process alone writes metrics
         display.say(f"Online probe: {_of_probe(run.metrics[-1].get('online', {}))}")
     if run.progress.epoch < training.epochs:
@@ -157,7 +168,10 @@ def training_progress(display: Display, title: str, epochs: int) -> Iterator[Cal
     """Return a callback that shows the epochs and the loss."""
     with display.progress(title, epochs) as tracker:
         step = tracker.step
-        yield LambdaCallback(on_step_end=lambda state: step(state.epochs_done, of=state.num_steps, loss=state.loss))
+        yield LambdaCallback(
+            on_train_start=lambda _: tracker.restart(),
+            on_step_end=lambda state: step(state.epochs_done, of=state.num_steps, loss=state.loss),
+        )
 
 
 def _of_probe(online: Mapping[str, float]) -> str:

@@ -76,6 +76,10 @@ class BatchPlan:
             batch = self.data if is_whole else self.sampler.batch(own, generator).to(self.device)
             yield Part(batch, len(part) / len(seeds), is_last=number == len(parts))
 
+    def first(self) -> Data:
+        """Return the first batch of this process, which shows how large batches are."""
+        return next(self.parts(0, 0, self.plan(0)[0])).batch
+
     def rest(self, epoch: int, plan: list[Tensor], first: int) -> Iterator[Part]:
         """Yield the parts of all steps of an epoch from number ``first`` on."""
         for step, seeds in enumerate(plan[first:], start=first):

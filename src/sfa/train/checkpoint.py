@@ -4,10 +4,11 @@ import hashlib
 import json
 import shlex
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -201,7 +202,8 @@ class CheckpointCallback(Callback):
 
     To ``resume`` is to start from the checkpoint of the folder, if there is one, and to drop metrics of later epochs.
     Until training ends the folder is locked for other processes. The first Ctrl-C or SIGTERM makes it save at the end
-    of the current step and raise :class:`Interrupted`, in all processes at the same step; a second one acts as usual.
+    of the current step and raise :class:`Interrupted`, in all processes at the same step, and says so; a second one
+    acts as usual, at once.
     """
 
     def __init__(self, folder: RunFolder, *, every: int = 25, resume: bool = False) -> None:
@@ -229,6 +231,10 @@ class CheckpointCallback(Callback):
             numbers = (signal.SIGINT, signal.SIGTERM)
             self._handlers = {number: signal.signal(number, self._request_stop) for number in numbers}
 
+    def on_train_start(self, state: TrainingState) -> None:
+        if distributed.any_of(self._stop_requested):  # while the method looked at all data
+            raise Interrupted(f"Stopped before the first step; {self._go_on}")
+
     def on_step_end(self, state: TrainingState) -> None:
         if state.step < state.num_steps:
             is_due = time.monotonic() - self._saved_at > SECONDS
@@ -252,6 +258,9 @@ class CheckpointCallback(Callback):
         self._stop_requested = True
         for each, handler in self._handlers.items():
             signal.signal(each, handler)
+        if distributed.rank() == 0:
+            with suppress(RuntimeError, OSError):  # of a stream that is just being written to, or is closed
+                print("stopping after this step; again to stop now", file=sys.stderr, flush=True)
 
     def _save_or_stop(self, state: TrainingState, is_due: bool, when: str) -> None:
         stopping = distributed.any_of(self._stop_requested)

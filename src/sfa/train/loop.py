@@ -21,7 +21,8 @@ from torch_geometric.data import Data
 
 from sfa import distributed
 from sfa.errors import InputError, TrainingError, quoted
-from sfa.methods.base import FeatureMaps, TrainingHooks
+from sfa.memory import translate_memory_errors
+from sfa.methods.base import FeatureMaps, Method, TrainingHooks
 from sfa.sampling import Sampler
 from sfa.train.batch_plan import BatchPlan, Part, prefetch
 from sfa.train.callbacks import (
@@ -115,7 +116,13 @@ def train(
     ]
     state = TrainingState(method, base_optimizer, data, epochs, every_callback)
 
-    with ExitStack() as stack, distributed.translate_connection_errors(), ThreadPoolExecutor(1, "batches") as thread:
+    advice = getattr(method, "saves_memory", Method.saves_memory)
+    with (
+        translate_memory_errors(advice),
+        ExitStack() as stack,
+        distributed.translate_connection_errors(),
+        ThreadPoolExecutor(1, "batches") as thread,
+    ):
         for callback in every_callback:
             stack.callback(callback.teardown, state)
             callback.setup(state)
