@@ -177,7 +177,9 @@ def test_a_run_of_before_reads_its_file_as_it_did(
 
 def test_column_options_are_of_edge_lists(tmp_path: Path) -> None:
     (tmp_path / "g.gml").write_text("graph [ node [ id 4 x 1 ] node [ id 9 x 2 ] edge [ source 9 target 4 ] ]")
-    with pytest.raises(InputError, match=r"g\.gml is no edge list .*--weight"):
+    with pytest.raises(InputError, match=r"g\.gml is no edge list .*--source"):
+        load(tmp_path / "g.gml", source="w")
+    with pytest.raises(InputError, match="Unknown edge attribute 'w'"):
         load(tmp_path / "g.gml", weight="w")
 
 

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from torch.utils.data import DataLoader
 from torch_geometric.data import Data, Dataset
 
 from sfa.data import as_graph, as_graphs, as_images, describe, find, fingerprint, left_out_remark, load, remark
-from sfa.data.convert import is_one_graph
+from sfa.data.convert import holds_edges, is_one_graph, own_name
 from sfa.data.labels import set_labels
-from sfa.data.readers.edge_list import OLD_RULES
+from sfa.data.readers.edge_list import OLD_RULES, EdgeColumns
 from sfa.data.readers.image_folder import holds_images
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
@@ -48,12 +49,16 @@ class Source:
     @property
     def dataset(self) -> str | None:
         """The name by which there may be recipes for these data."""
-        name = getattr(self.data, "name", None) if self.in_memory else self.data
-        return None if name is None else str(name)
+        return own_name(self.data) if self.in_memory or self.data is None else str(self.data)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What is said of the columns of edges."""
+        return EdgeColumns(self.source, self.target, self.weight, self.bipartite).given
 
     def check(self) -> None:
         """Raise if there are options for data that were not named, or for data in memory."""
-        others = ("data", "data_root", "node_features")
+        others = ("data", "data_root", "node_features", *(EdgeColumns.__annotations__ if self.in_memory else ()))
         of_files = [key for key, value in vars(self).items() if key not in others and value]
         if self.in_memory and of_files:
             raise InputError(f"{' and '.join(of_files)} belong to files: data in memory have their own.")
@@ -65,7 +70,7 @@ class Source:
         """Read the data, and show the progress of reading a folder of images."""
         self.check()
         if self.in_memory:
-            return _read_object(self.data, self.node_features)
+            return _read_object(self.data, self.node_features, self.columns)
         if not self.data:
             raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
         options = {key: value for key, value in vars(self).items() if key not in ("data", "data_root")}
@@ -97,18 +102,22 @@ def _absolute(path: str | Path) -> str:
     return str(Path(path).expanduser().resolve())
 
 
-def _read_object(obj: Any, node_features: str | None) -> Data:
+def _read_object(obj: Any, node_features: str | None, columns: Mapping[str, Any]) -> Data:
     """Return a graph, graphs or images in memory as PyG ``Data``."""
-    name = obj.name if isinstance(getattr(obj, "name", None), str) else None
+    name = own_name(obj)
     if isinstance(obj, Dataset) and len(obj) == 1:
         obj = obj[0]
     task = task_of(obj) if isinstance(obj, Data) else None
-    of_graphs = isinstance(obj, list) and bool(obj) and is_one_graph(obj[0])
-    if task == "graph" or of_graphs or isinstance(obj, Dataset | DataLoader):
-        return as_graphs(obj, name=name, node_features=node_features)
-    if task == "image" or isinstance(obj, np.ndarray | Tensor | list):
+    first = obj[0] if isinstance(obj, list) and obj else None
+    of_graphs = task == "graph" or is_one_graph(first) or isinstance(obj, Dataset | DataLoader)
+    may_be_images = isinstance(obj, np.ndarray | Tensor | list) and not of_graphs
+    of_images = task == "image" or (may_be_images and not holds_edges(obj))
+    needless = columns.keys() - ({"weight"} if of_graphs else set()) if of_graphs or of_images else ()
+    if needless:
+        raise InputError(f"{' and '.join(needless)} belong to tables of edges: leave them out.")
+    if of_images:
         return as_images(obj)
-    return as_graph(obj, name=name, node_features=node_features)
+    return (as_graphs if of_graphs else as_graph)(obj, name=name, node_features=node_features, **columns)
 
 
 def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **moved: Any) -> Source:
@@ -119,10 +128,13 @@ def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **mo
     known = {one.name: given[one.name] for one in fields(Source) if one.name in given}
     may_have_edges = known.get("data") and find(known["data"]) is None and not holds_images(known["data"])
     old = {} if "weight" in given or not may_have_edges else {"weight": OLD_RULES}
+    if may_have_edges and known.get("node_features") is None:  # of sets whose nodes' attributes did not count then
+        known["node_features"] = folder.record.get("features_of")
     source = Source(**{"data": None, **old, **known})
     moved = {key: value for key, value in {**moved, "data_root": data_root}.items() if value is not None}
     new = replace(source, **moved)
-    return Source(new.data, node_features=source.node_features) if new.in_memory else new
+    in_memory = Source(new.data, node_features=source.node_features, **source.columns)
+    return in_memory if new.in_memory else new
 
 
 def require_present(source: Source, folder: RunFolder) -> None:

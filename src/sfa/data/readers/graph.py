@@ -24,7 +24,7 @@ from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.data.readers.tables import SUFFIXES as FEATURE_SUFFIXES
 from sfa.data.readers.tables import parse_ids, read_features, read_labels, read_pairs
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
-from sfa.errors import InputError
+from sfa.errors import InputError, MissingFeaturesError
 from sfa.folders import PathLike, existing, require_regular_file
 from sfa.memory import memory_bytes, require_memory
 
@@ -72,7 +72,7 @@ def read_graph(
         if is_set:
             raise InputError(f"{full} is a graph set, which has its features in the same file: leave out {features}.")
         join_features(raw, table)
-    if not is_set and raw.x is None and node_features is None:
+    if not is_set and raw.x is None and node_features is None and getattr(raw.get("attributes"), "empty", True):
         raise _no_features(full)
     if label_path is not None:
         if raw.y is not None:
@@ -82,9 +82,7 @@ def read_graph(
         ids = raw.get("graph_ids" if is_set else "node_ids")
         count = len(raw.ptr) - 1 if is_set else count_nodes(raw.x, raw.get("num_nodes"), raw.edge_index)
         raw.y = read_labels(label_path, range(count) if ids is None else ids, "graph" if is_set else "node")
-    data = build(raw, name=full.stem, node_features=node_features)
-    data.update({key: raw[key] for key in ("edges_read", "edges_note") if raw.get(key)})
-    return data
+    return build(raw, name=full.stem, node_features=node_features)
 
 
 def read_graph_folder(folder: Path, labels: PathLike | None, node_features: str | None, columns: EdgeColumns) -> Data:
@@ -130,12 +128,14 @@ def _read_raw(
     path: Path, table: Data | None, labels: Path | None, node_features: str | None, columns: EdgeColumns
 ) -> Data:
     """Read a graph file; an edge list takes its nodes from the features, or from itself and the labels."""
-    if path.suffix.lower() in READERS:
-        if columns.given:
-            options = ", ".join(f"--{key} ({key}=)" for key in columns.given)
+    suffix = path.suffix.lower()
+    if suffix in READERS:
+        needless = columns.given.keys() - ({"weight"} if suffix in (".gml", ".graphml") else set())
+        if needless:
+            options = ", ".join(f"--{key} ({key}=)" for key in columns.given if key in needless)
             raise InputError(f"{path} is no edge list (.csv, .tsv, .txt), so leave out {options}.")
         with explain_damage(path):
-            return READERS[path.suffix.lower()](path)
+            return READERS[suffix](path, **columns.given)
     if table is None and node_features is None:
         raise _no_features(path)
     ids = None if table is None else table.get("node_ids") or range(len(table.x))
@@ -144,8 +144,8 @@ def _read_raw(
         return read_edge_list(path, ids, others, columns)
 
 
-def _no_features(path: Path) -> InputError:
-    return InputError(
+def _no_features(path: Path) -> MissingFeaturesError:
+    return MissingFeaturesError(
         f"{path} has no node features; give them with features=FILE (--features FILE), a .csv or .parquet (first "
         "column the node id) or a .npy (row i for node i), put them into the file (x or attr_data in .npz, x in .pt, "
         f"node attribute x in .gml and .graphml; an edge list has none), {OR_MAKE_THEM}."
@@ -265,7 +265,7 @@ def read_torch(path: Path) -> Data:
     return loaded
 
 
-def read_networkx(path: Path) -> Data:
+def read_networkx(path: Path, weight: str | None = None) -> Data:
     """Read a GML or GraphML file by its attributes (see `from_networkx`); in GML `label` names the node, not a class.
 
     GraphML has no lists: features are written as one text, such as "0.5 1 0" or "[0.5, 1, 0]".
@@ -284,7 +284,7 @@ def read_networkx(path: Path) -> Data:
     else:
         _check_graphml(path)
         graph = nx.read_graphml(path)
-    raw = from_networkx(graph)
+    raw = from_networkx(graph, weight=weight)
     raw.node_ids, raw.name = list(parse_ids(raw.node_ids)), None
     return raw
 

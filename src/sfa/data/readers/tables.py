@@ -145,7 +145,7 @@ def read_features(path: Path) -> Data:
         raise InputError(f"Features cannot be read from {path}: its suffix must be one of {', '.join(SUFFIXES)}.")
     with explain_damage(path):
         is_npy = suffix == ".npy"
-        table = Data(x=np.lib.format.open_memmap(path, mode="r")) if is_npy else _parse_frame(_read_frame(path), path)
+        table = Data(x=np.lib.format.open_memmap(path, mode="r")) if is_npy else parse_frame(_read_frame(path), path)
     if table.x.ndim != 2 or len(table.x) == 0:
         raise InputError(f"{path} holds features of shape {list(table.x.shape)}, but [nodes, features] is needed.")
     return table
@@ -177,7 +177,8 @@ def _read_frame(path: Path) -> Any:
     return frame
 
 
-def _parse_frame(frame: Any, path: Path) -> Data:
+def parse_frame(frame: Any, path: Path | str) -> Data:
+    """Return `x`, `node_ids` and `y` of a data frame as `read_features` does those of a file; errors name its path."""
     names = [str(name) for name in frame.columns]
     if frame.empty:
         raise InputError(f"{path} has no rows; it needs one a node, first the node id, then numbers.")
@@ -198,7 +199,7 @@ def _parse_frame(frame: Any, path: Path) -> Data:
     return table
 
 
-def _read_numbers(frame: Any, columns: list[int], path: Path) -> NDArray[np.float64]:
+def _read_numbers(frame: Any, columns: list[int], path: Path | str) -> NDArray[np.float64]:
     """Return the numbers of some columns; raise with the node and the column of every cell that has none."""
     cells = frame.iloc[:, columns]
     texts = [i for i, dtype in enumerate(cells.dtypes) if not pd.api.types.is_numeric_dtype(dtype)]
