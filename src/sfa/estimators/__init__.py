@@ -1,14 +1,19 @@
 """Embeddings the scikit-learn way, of nodes, of graphs and of images: ``fit``, ``transform``, ``save``, ``load``."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
+from torch_geometric.data import Data
 
+from sfa.errors import InputError
 from sfa.estimators.base import Embedder
-from sfa.explore import suggest_links
+from sfa.explore import row_of, suggest_links
 from sfa.methods import Method
 from sfa.tasks import Task
 
@@ -53,6 +58,35 @@ class NodeEmbedder(Embedder):
     kept: ClassVar = {"num_nodes": int}
     method: str | type[Method] | Method = "neighbor-contrast"
     node_features: str | None = field(default=None, kw_only=True)
+    graph: Any = field(default=None, kw_only=True)
+
+    def _read(self, X: Any, transductive: bool) -> Data:
+        return super()._read(X if self.graph is None else self.graph, transductive)
+
+    def _rows(self, X: Any, ids: Sequence[Any]) -> Sequence[int]:
+        """Return the rows of nodes that are given by id, or by number where no id is a number; None is all."""
+        if self.graph is None or X is None:
+            return super()._rows(X, ids)
+        try:
+            asked: list[Any] = np.asarray(X).reshape(len(X)).tolist()
+        except (TypeError, ValueError) as error:
+            kind = type(X).__name__
+            raise InputError(
+                f"X is ids of nodes of graph=, one a row, and not a {kind}: leave out one of them."
+            ) from error
+        if any(isinstance(one, int) for one in ids) or not all(isinstance(one, int) for one in asked):
+            return [row_of(ids, one) for one in asked]
+        if asked and not 0 <= min(asked) <= max(asked) < len(ids):
+            raise InputError(
+                f"Rows of nodes go from 0 to {len(ids) - 1}, and X goes from {min(asked)} to {max(asked)}."
+            )
+        return asked
+
+    def _transformed(self, X: Any) -> tuple[NDArray[np.float32], Sequence[Any]]:
+        if self.graph is None:
+            return super()._transformed(X)
+        rows = self._rows(X, self.node_ids_)
+        return self.embedding_[rows], [self.node_ids_[row] for row in rows]
 
     def suggest_links(self, k: int = 20) -> pd.DataFrame:
         """Return the ``k`` pairs of nodes of the fitted graph that are most similar and have no edge."""
@@ -106,4 +140,7 @@ class ImageEmbedder(Embedder):
     """
 
     task: ClassVar[Task] = "image"
+    reading: ClassVar = ("image_size", "skip_corrupt")
     method: str | type[Method] | Method = "simclr"
+    image_size: int | None = field(default=None, kw_only=True)
+    skip_corrupt: bool = field(default=False, kw_only=True)

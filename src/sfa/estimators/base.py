@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from types import UnionType
@@ -14,23 +15,25 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Data
 
 from sfa.atomic import ensure_writable
 from sfa.data import as_graph, as_graphs, as_images
-from sfa.errors import InputError
+from sfa.errors import InputError, MissingFeaturesError
 from sfa.explore import most_similar
 from sfa.folders import PathLike
 from sfa.methods import Method
 from sfa.registry import name_of
 from sfa.run import Recipe, load_recipe
+from sfa.run.display import Display
 from sfa.run.parsing import class_of_method, with_required_options
 from sfa.run.recipe import as_changes
 from sfa.run.sections import names_of
-from sfa.run.source import require_same_features
+from sfa.run.source import graph_digest, require_same_features, require_same_graph
 from sfa.spectral import SpectralMap
 from sfa.tasks import Task
 from sfa.train import LambdaCallback, load_tensors, save_tensors, train
@@ -39,16 +42,18 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 FORMAT = 3  # layout of a saved embedder
+OF_FIT = "fit/"  # how its tensors begin that are not the method's
 KINDS = ("encoder", "augmentation", "spectral")  # parts of a method that are arguments of an embedder
 READERS: dict[Task, Callable[..., Data]] = {"node": as_graph, "graph": as_graphs, "image": as_images}
 
 
 @dataclass(eq=False, repr=False)
-class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The arguments of all embedders, and what they do; each keeps the attributes ``kept`` of its data as its own."""
 
     task: ClassVar[Task]
     kept: ClassVar[Mapping[str, type | UnionType]] = {}
+    reading: ClassVar[tuple[str, ...]] = ("node_features",)  # arguments that say how data are read
 
     method: str | type[Method] | Method = "grace"
     spectral: Any = "auto"
@@ -65,10 +70,6 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.RandomState | None = None
     device: str = "auto"
 
-    def _read(self, X: Any) -> Data:
-        options = {} if self.task == "image" else {"node_features": self.node_features}
-        return READERS[self.task](X, labels=False, **options)
-
     @classmethod
     def from_recipe(cls, recipe: str | Path | Mapping[str, Any], *, device: str = "auto") -> Self:
         """Make an embedder with all settings of a recipe: a name such as ``paper/cora``, a YAML file, a mapping."""
@@ -79,10 +80,13 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         method, seed = values.pop("method.name"), values.pop("training.seed")
         return cls(method, **parts, options=values, random_state=seed, device=device)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any = None, y: Any = None) -> Self:
         """Learn the encoder; labels are not used."""
         recipe, parts = self._recipe()
-        data = self._read(X)
+        data = self._read(X, class_of_method(recipe.method["name"]).transductive)
+        self._rows(X, data[f"{self.task}_ids"])
+        if note := data.get("features_note"):
+            Display().say(note)
         method = recipe.build_for(data, parts=parts)
         prepared = recipe.prepare(data)
         history: list[dict[str, Any]] = []
@@ -90,23 +94,72 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         keep_metrics = LambdaCallback(on_epoch_end=lambda state: history.append(state.metrics))
         train(method, prepared, **settings, callbacks=[keep_metrics])
         self.history_ = history
-        self._adopt(recipe, method, data.num_features, {name: getattr(data, name, None) for name in self.kept})
+        facts = {name: getattr(data, name, None) for name in self.kept}
+        self._adopt(recipe, method, data.num_features, facts, data.get("feature_names"), graph_digest(data))
         self.embedding_ = self._embed(prepared)
         setattr(self, f"{self.task}_ids_", data[f"{self.task}_ids"])
-        self._edges = data.get("edge_index")
+        self._edges: Any = data.edge_index if self.task == "node" else None
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def transform(self, X: Any) -> Any:
         """Return embeddings, one row per item, of the data it was fitted to or of other data."""
         check_is_fitted(self, "method_", msg="This %(name)s is not fitted yet: call fit() or load() first.")
-        data = self._read(X)
-        features_of = self.features_of_ if "features_of" in self.kept else data.get("features_of")
-        require_same_features(data, self.n_features_in_, features_of, "this embedder was fitted to")
-        return self._embed(self.recipe_.prepare(data))
+        return self._output(*self._transformed(X))
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float32]:
+    def fit_transform(self, X: Any = None, y: Any = None) -> Any:
         """Fit, and return the embeddings of the same data, which are read once: they may be a generator of graphs."""
-        return np.array(self.fit(X).embedding_)
+        ids = getattr(self.fit(X), f"{self.task}_ids_")
+        rows = self._rows(X, ids)
+        return self._output(self.embedding_[rows], [ids[row] for row in rows])
+
+    def _read(self, X: Any, transductive: bool) -> Data:
+        options = {name: getattr(self, name) for name in self.reading}
+        try:
+            return READERS[self.task](X, labels=False, **options)
+        except MissingFeaturesError:
+            if not transductive:
+                raise
+            return as_graph(X, labels=False, node_features="degree")  # any will do, for the method uses none
+
+    def _rows(self, X: Any, ids: Sequence[Any]) -> Sequence[int]:
+        """Return the rows of the fitted data that are asked for: all."""
+        return range(len(ids))
+
+    def _transformed(self, X: Any) -> tuple[NDArray[np.float32], Sequence[Any]]:
+        """Return embeddings and ids."""
+        data = self._read(X, self.method_.transductive)
+        if not self.method_.transductive:
+            self._align_features(data)
+            features_of = self.features_of_ if "features_of" in self.kept else data.get("features_of")
+            require_same_features(data, self.n_features_in_, features_of, "this embedder was fitted to")
+            require_same_graph(data, self._digest)
+        return self._embed(self.recipe_.prepare(data)), data[f"{self.task}_ids"]
+
+    def _align_features(self, data: Data) -> None:
+        """Bring named features into the order of the fit; of text, values may be missing, and new ones do not count."""
+        names, known = data.get("feature_names"), getattr(self, "feature_names_in_", None)
+        if names is None or known is None or names == list(known):
+            return
+        lacking = [name for name in {*names} ^ {*known} if "=" not in name]
+        if lacking:
+            names = ", ".join(map(repr, sorted(lacking)))
+            raise InputError(f"The features differ from those of fit, {', '.join(known)}: {names} is new or missing.")
+        columns = [names.index(name) if name in names else -1 for name in known]
+        data.x = torch.cat([data.x.to_dense(), torch.zeros(len(data.x), 1)], 1)[:, columns]
+
+    def _output(self, z: NDArray[np.float32], ids: Sequence[Any]) -> Any:
+        """Return embeddings as ``set_output`` says; a data frame has the ids as its index."""
+        is_frame = _get_output_config("transform", self)["dense"] == "pandas"
+        return pd.DataFrame(z, index=pd.Index(ids, name=f"{self.task}_id")) if is_frame else z
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1] if hasattr(self, "embedding_") else self.method_.width)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.no_validation, tags.input_tags.two_d_array = True, False  # data are graphs or images
+        return tags
 
     def most_similar(self, one: Any, k: int = 10) -> pd.DataFrame:
         """Return the ``k`` items of the fit that are most similar to one, given by its id, with their cosines."""
@@ -123,10 +176,21 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             "format": FORMAT,
             "recipe": self.recipe_.as_dict(),
             "in_features": self.n_features_in_,
-            "node_features": getattr(self, "node_features", None),
+            "feature_names": list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None,
+            "digest": self._digest,
+            **{name: getattr(self, name) for name in self.reading},
             **{name: getattr(self, f"{name}_") for name in self.kept},
         }
-        save_tensors(path, dict(self.method_.state_dict()), meta)
+        tensors = dict(self.method_.state_dict())
+        if hasattr(self, "embedding_"):
+            ids = json.dumps(getattr(self, f"{self.task}_ids_")).encode()
+            of_fit = {
+                "embedding": torch.from_numpy(self.embedding_),
+                "ids": torch.from_numpy(np.frombuffer(ids, np.uint8).copy()),
+                "edges": self._edges,
+            }
+            tensors |= {f"{OF_FIT}{name}": value for name, value in of_fit.items() if value is not None}
+        save_tensors(path, tensors, meta)
 
     @classmethod
     def load(
@@ -139,6 +203,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         again, for instance ``encoder=my_gat``. ``method`` may also be a class that cannot be found by its name.
         """
         weights, meta = load_tensors(Path(path))
+        of_fit = {name.removeprefix(OF_FIT): weights.pop(name) for name in list(weights) if name.startswith(OF_FIT)}
         not_an_embedder = InputError(f"{path} is not an embedder of this version of sfa: fit it again.")
         if meta.get("format") != FORMAT or not isinstance(meta.get("recipe"), dict):
             raise not_an_embedder
@@ -168,8 +233,12 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if "method" in parts:  # which has its own parts
             loaded.set_params(**{kind: cls().get_params()[kind] for kind in KINDS})
         loaded.set_params(**given)
-        loaded.node_features = meta.get("node_features")
-        loaded._adopt(recipe, fitted, meta["in_features"], {name: meta.get(name) for name in cls.kept})
+        loaded.set_params(**{name: meta[name] for name in cls.reading if name in meta})
+        facts = {name: meta.get(name) for name in cls.kept}
+        loaded._adopt(recipe, fitted, meta["in_features"], facts, meta.get("feature_names"), meta.get("digest"))
+        if "embedding" in of_fit:  # which files of before version 0.2.0 lack
+            loaded.embedding_, loaded._edges = of_fit["embedding"].numpy(), of_fit.get("edges")
+            setattr(loaded, f"{cls.task}_ids_", json.loads(of_fit["ids"].numpy().tobytes()))
         return loaded
 
     def _recipe(self) -> tuple[Recipe, dict[str, Any]]:
@@ -221,8 +290,21 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             name = recipe.method["name"].strip("<>")
             raise InputError(f"{name} embeds {task}s, not {cls.task}s: use sfa.{task.capitalize()}Embedder.")
 
-    def _adopt(self, recipe: Recipe, method: Method, in_features: int, facts: Mapping[str, Any]) -> None:
+    def _adopt(
+        self,
+        recipe: Recipe,
+        method: Method,
+        in_features: int,
+        facts: Mapping[str, Any],
+        names: Sequence[str] | None,
+        digest: str | None,
+    ) -> None:
         self.recipe_, self.method_, self.n_features_in_ = recipe, method.eval(), in_features
+        self._digest = digest
+        if hasattr(self, "feature_names_in_"):
+            delattr(self, "feature_names_in_")
+        if names is not None and len(names) == in_features:
+            self.feature_names_in_ = np.array(names, dtype=object)
         for name, value in facts.items():
             setattr(self, f"{name}_", value)
 

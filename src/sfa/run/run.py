@@ -31,6 +31,7 @@ from sfa.run.source import (
     require_present,
     require_same_data,
     require_same_features,
+    require_same_graph,
     with_labels,
 )
 from sfa.tasks import task_of
@@ -199,7 +200,9 @@ def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
     elif task_of(data) == "node" and resolve("method", recipe.method["name"]).task == "graph":
         this = f"The run in {folder.path} embeds whole graphs, and {data.name} is one"
         raise InputError(f"{this}: put its file into a folder, which is a set.")
-    features_of = folder.record.get("features_of", data.get("features_of"))
+    else:
+        require_same_graph(data, recorded(folder, "fingerprint", str))
+    features_of = data.get("features_of") if own else folder.record.get("features_of", data.get("features_of"))
     require_same_features(data, recorded(folder, "in_features", int), features_of, trained)
     method = recipe.build_for(data)
     if method.transductive and data.num_nodes != recorded(folder, "nodes", int):

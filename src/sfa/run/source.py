@@ -175,6 +175,20 @@ def require_same_features(data: Data, in_features: int, features_of: str | None,
         raise InputError(f"{found}; {trained} {in_features}.")
 
 
+def graph_digest(data: Data) -> str | None:
+    """Return the fingerprint of a graph with features that mean nothing in another graph, else ``None``."""
+    return fingerprint(data) if data.get("features_of") in ("spectral", "random") else None
+
+
+def require_same_graph(data: Data, digest: str | None) -> None:
+    """Raise if the features of the graph were made for it alone, and it is not the graph of training."""
+    if digest is not None and graph_digest(data) not in (None, digest):
+        raise InputError(
+            f"The {data.features_of} features of another graph than that of training mean something else: train with "
+            "features of your own, or with node_features='degree' (--node-features), to embed other graphs."
+        )
+
+
 def with_labels(data: Data, labels: str | Path) -> Data:
     """Return data that have no labels with those of a table (id, label)."""
     if data.get("y") is not None:
