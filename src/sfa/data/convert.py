@@ -42,15 +42,7 @@ EMBEDDERS: dict[Task, str] = {
 
 
 def as_graph(
-    obj: Any,
-    *,
-    name: str | None = None,
-    labels: bool = True,
-    node_features: str | None = None,
-    source: str | None = None,
-    target: str | None = None,
-    weight: str | None = None,
-    bipartite: bool = False,
+    obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None, **columns: Any
 ) -> Data:
     """Return the graph in `obj`, checked and undirected.
 
@@ -69,21 +61,21 @@ def as_graph(
 
     Other attributes are left behind, and so are labels and masks that are not asked for, whatever they are. A graph
     without features (X is then None) gets some by `node_features` (see `build_graph`), which come before attributes.
-    `source`, `target`, `weight` and `bipartite` say which columns of a table are read (see `EdgeColumns`).
+    `columns`, which are `source`, `target`, `weight` and `bipartite`, say how a table is read (see `EdgeColumns`).
     """
-    columns = EdgeColumns(source, target, weight, bipartite)
+    asked = EdgeColumns(**columns)
     if isinstance(obj, (str, os.PathLike)):
         from sfa.data.load import load  # which reads files by this module
 
-        loaded = load(obj, node_features=node_features, **columns.given)
+        loaded = load(obj, node_features=node_features, **columns)
         check_task(loaded, "node", os.fspath(obj))
         loaded.name = name or loaded.name
         return _copy(loaded, labels)
     check_task(obj, "node")
     is_pair = isinstance(obj, (tuple, list)) and len(obj) == 2 and not _is_rows(obj)
     table = _edge_table(obj[1] if is_pair else obj)
-    if columns.given and table is None and not (is_networkx(obj) and columns.given.keys() == {"weight"}):
-        options = " and ".join(f"{key}=" for key in columns.given)
+    if asked.given and table is None and not (is_networkx(obj) and asked.given.keys() == {"weight"}):
+        options = " and ".join(f"{key}=" for key in asked.given)
         raise InputError(f"A {type(obj).__name__} has no columns of edges to choose from: leave out {options}.")
     if isinstance(obj, Data):
         raw = _copy(obj, labels)
@@ -91,10 +83,10 @@ def as_graph(
     elif isinstance(obj, HeteroData) and obj.edge_types:
         raw = _from_hetero(obj, labels)
     elif is_networkx(obj):
-        raw = from_networkx(obj, labels=labels, weight=weight)
+        raw = from_networkx(obj, labels=labels, weight=asked.weight)
     elif is_pair or table is not None or holds_edges(obj):
         x, a = obj if is_pair else (None, obj)
-        raw = _from_pair(x, a, table, columns, labels)
+        raw = _from_pair(x, a, table, asked, labels)
     else:
         given = f"{type(obj).__name__} of {len(obj)} things" if isinstance(obj, (tuple, list)) else type(obj).__name__
         raise InputError(f"A {given} is no graph; allowed is {ONE_GRAPH}.")
@@ -114,12 +106,7 @@ def from_pandas(edges: Any, nodes: Any = None, **options: Any) -> Data:
 
 
 def as_graphs(
-    obj: Any,
-    *,
-    name: str | None = None,
-    labels: bool = True,
-    node_features: str | None = None,
-    weight: str | None = None,
+    obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None, weight: Any = None
 ) -> Data:
     """Return the graph set in `obj`, checked, each of its graphs undirected; see `build_graphs` for its form.
 
@@ -193,8 +180,9 @@ def _is_rows(obj: Any) -> bool:
 
 def _edge_table(obj: Any) -> Any:
     """Return a table of edges between named nodes, of a DataFrame, a list of tuples or rows with text; else None."""
-    if isinstance(obj, pd.DataFrame):
-        return None if _is_adjacency(obj) else obj
+    if isinstance(obj, pd.DataFrame):  # an adjacency has the same names in both directions; 3 without may be edges
+        is_adjacency = list(obj.index) == list(obj.columns)
+        return None if is_adjacency and (len(obj) > 3 or not isinstance(obj.index, pd.RangeIndex)) else obj
     rows = obj.tolist() if isinstance(obj, np.ndarray) and obj.ndim == 2 and obj.dtype.kind in "USO" else obj
     if not isinstance(rows, list) or not all(isinstance(row, (list, tuple)) and len(row) in (2, 3) for row in rows):
         return None
@@ -203,12 +191,6 @@ def _edge_table(obj: Any) -> Any:
     if not has_text and not (are_tuples and (len(rows) != 2 or _is_rows(rows))):  # two may be a pair (X, A)
         return None
     return pd.DataFrame({i: list(column) for i, column in enumerate(zip(*rows, strict=True))})
-
-
-def _is_adjacency(frame: Any) -> bool:
-    """Tell whether rows and columns of a DataFrame have the same names; three rows without names may be edges."""
-    index = frame.index
-    return list(index) == list(frame.columns) and (len(index) > 3 or not isinstance(index, pd.RangeIndex))
 
 
 def _from_pair(x: Any, a: Any, table: Any, columns: EdgeColumns, labels: bool) -> Data:
@@ -230,7 +212,7 @@ def _from_pair(x: Any, a: Any, table: Any, columns: EdgeColumns, labels: bool) -
         ids = a.index.tolist()
     x, a = with_shape(x), with_shape(a)
     if table is not None:
-        raw = read_edge_frame(table, None if x is None else range(len(x)), columns)
+        raw = read_edge_frame(table, None if x is None else range(x.shape[0]), columns)
         raw.x = x
         return raw
     is_square = len(a.shape) == 2 and a.shape[0] == a.shape[1]

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Data
 
 from sfa.atomic import ensure_writable
-from sfa.data import as_graph, as_graphs, as_images
+from sfa.data import as_graph, as_graphs, as_images, fingerprint
 from sfa.errors import InputError, MissingFeaturesError
 from sfa.explore import most_similar
 from sfa.folders import PathLike
@@ -33,7 +33,7 @@ from sfa.run.display import Display
 from sfa.run.parsing import class_of_method, with_required_options
 from sfa.run.recipe import as_changes
 from sfa.run.sections import names_of
-from sfa.run.source import graph_digest, require_same_features, require_same_graph
+from sfa.run.source import require_same_features, require_same_graph
 from sfa.spectral import SpectralMap
 from sfa.tasks import Task
 from sfa.train import LambdaCallback, load_tensors, save_tensors, train
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 FORMAT = 3  # layout of a saved embedder
-OF_FIT = "fit/"  # how its tensors begin that are not the method's
 KINDS = ("encoder", "augmentation", "spectral")  # parts of a method that are arguments of an embedder
 READERS: dict[Task, Callable[..., Data]] = {"node": as_graph, "graph": as_graphs, "image": as_images}
 
@@ -94,8 +93,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         keep_metrics = LambdaCallback(on_epoch_end=lambda state: history.append(state.metrics))
         train(method, prepared, **settings, callbacks=[keep_metrics])
         self.history_ = history
-        facts = {name: getattr(data, name, None) for name in self.kept}
-        self._adopt(recipe, method, data.num_features, facts, data.get("feature_names"), graph_digest(data))
+        digest = fingerprint(data) if data.get("features_of") else None
+        facts = {"in_features": data.num_features, "feature_names": data.get("feature_names"), "digest": digest}
+        self._adopt(recipe, method, facts | {name: getattr(data, name, None) for name in self.kept})
         self.embedding_ = self._embed(prepared)
         setattr(self, f"{self.task}_ids_", data[f"{self.task}_ids"])
         self._edges: Any = data.edge_index if self.task == "node" else None
@@ -132,7 +132,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             self._align_features(data)
             features_of = self.features_of_ if "features_of" in self.kept else data.get("features_of")
             require_same_features(data, self.n_features_in_, features_of, "this embedder was fitted to")
-            require_same_graph(data, self._digest)
+            require_same_graph(data, self._facts["digest"])
         return self._embed(self.recipe_.prepare(data)), data[f"{self.task}_ids"]
 
     def _align_features(self, data: Data) -> None:
@@ -159,6 +159,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.no_validation, tags.input_tags.two_d_array = True, False  # data are graphs or images
+        tags.input_tags.sparse, tags.transformer_tags.preserves_dtype = True, []
         return tags
 
     def most_similar(self, one: Any, k: int = 10) -> pd.DataFrame:
@@ -172,24 +173,13 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self, "method_", msg="This %(name)s is not fitted yet: there is nothing to save.")
         path = Path(path)
         ensure_writable(path)
-        meta = {
-            "format": FORMAT,
-            "recipe": self.recipe_.as_dict(),
-            "in_features": self.n_features_in_,
-            "feature_names": list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None,
-            "digest": self._digest,
-            **{name: getattr(self, name) for name in self.reading},
-            **{name: getattr(self, f"{name}_") for name in self.kept},
-        }
+        meta = {"format": FORMAT, "recipe": self.recipe_.as_dict(), **self._facts}
+        meta |= {name: getattr(self, name) for name in self.reading}
         tensors = dict(self.method_.state_dict())
         if hasattr(self, "embedding_"):
-            ids = json.dumps(getattr(self, f"{self.task}_ids_")).encode()
-            of_fit = {
-                "embedding": torch.from_numpy(self.embedding_),
-                "ids": torch.from_numpy(np.frombuffer(ids, np.uint8).copy()),
-                "edges": self._edges,
-            }
-            tensors |= {f"{OF_FIT}{name}": value for name, value in of_fit.items() if value is not None}
+            ids = np.frombuffer(json.dumps(getattr(self, f"{self.task}_ids_")).encode(), np.uint8)
+            tensors |= {"fit/embedding": torch.from_numpy(self.embedding_), "fit/ids": torch.from_numpy(ids.copy())}
+            tensors |= {} if self._edges is None else {"fit/edges": self._edges}
         save_tensors(path, tensors, meta)
 
     @classmethod
@@ -203,7 +193,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         again, for instance ``encoder=my_gat``. ``method`` may also be a class that cannot be found by its name.
         """
         weights, meta = load_tensors(Path(path))
-        of_fit = {name.removeprefix(OF_FIT): weights.pop(name) for name in list(weights) if name.startswith(OF_FIT)}
+        z, ids, edges = (weights.pop(f"fit/{name}", None) for name in ("embedding", "ids", "edges"))
         not_an_embedder = InputError(f"{path} is not an embedder of this version of sfa: fit it again.")
         if meta.get("format") != FORMAT or not isinstance(meta.get("recipe"), dict):
             raise not_an_embedder
@@ -234,11 +224,11 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             loaded.set_params(**{kind: cls().get_params()[kind] for kind in KINDS})
         loaded.set_params(**given)
         loaded.set_params(**{name: meta[name] for name in cls.reading if name in meta})
-        facts = {name: meta.get(name) for name in cls.kept}
-        loaded._adopt(recipe, fitted, meta["in_features"], facts, meta.get("feature_names"), meta.get("digest"))
-        if "embedding" in of_fit:  # which files of before version 0.2.0 lack
-            loaded.embedding_, loaded._edges = of_fit["embedding"].numpy(), of_fit.get("edges")
-            setattr(loaded, f"{cls.task}_ids_", json.loads(of_fit["ids"].numpy().tobytes()))
+        facts = ("in_features", "feature_names", "digest", *cls.kept)
+        loaded._adopt(recipe, fitted, {name: meta.get(name) for name in facts})
+        if z is not None and ids is not None:  # which older files do not have
+            loaded.embedding_, loaded._edges = z.numpy(), edges
+            setattr(loaded, f"{cls.task}_ids_", json.loads(ids.numpy().tobytes()))
         return loaded
 
     def _recipe(self) -> tuple[Recipe, dict[str, Any]]:
@@ -290,23 +280,15 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             name = recipe.method["name"].strip("<>")
             raise InputError(f"{name} embeds {task}s, not {cls.task}s: use sfa.{task.capitalize()}Embedder.")
 
-    def _adopt(
-        self,
-        recipe: Recipe,
-        method: Method,
-        in_features: int,
-        facts: Mapping[str, Any],
-        names: Sequence[str] | None,
-        digest: str | None,
-    ) -> None:
-        self.recipe_, self.method_, self.n_features_in_ = recipe, method.eval(), in_features
-        self._digest = digest
-        if hasattr(self, "feature_names_in_"):
-            delattr(self, "feature_names_in_")
-        if names is not None and len(names) == in_features:
+    def _adopt(self, recipe: Recipe, method: Method, facts: Mapping[str, Any]) -> None:
+        """Set the attributes of the fit, by the facts about its data that a file keeps too."""
+        self.recipe_, self.method_, self._facts = recipe, method.eval(), facts
+        self.n_features_in_, names = facts["in_features"], facts["feature_names"]
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None and len(names) == self.n_features_in_:
             self.feature_names_in_ = np.array(names, dtype=object)
-        for name, value in facts.items():
-            setattr(self, f"{name}_", value)
+        for name in self.kept:
+            setattr(self, f"{name}_", facts[name])
 
     def _embed(self, data: Data) -> NDArray[np.float32]:
         if self.task != "image":  # of which the method moves some at a time

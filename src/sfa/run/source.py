@@ -110,14 +110,14 @@ def _read_object(obj: Any, node_features: str | None, columns: Mapping[str, Any]
     task = task_of(obj) if isinstance(obj, Data) else None
     first = obj[0] if isinstance(obj, list) and obj else None
     of_graphs = task == "graph" or is_one_graph(first) or isinstance(obj, Dataset | DataLoader)
-    may_be_images = isinstance(obj, np.ndarray | Tensor | list) and not of_graphs
-    of_images = task == "image" or (may_be_images and not holds_edges(obj))
-    needless = columns.keys() - ({"weight"} if of_graphs else set()) if of_graphs or of_images else ()
-    if needless:
-        raise InputError(f"{' and '.join(needless)} belong to tables of edges: leave them out.")
-    if of_images:
+    of_images = isinstance(obj, np.ndarray | Tensor | list) and not of_graphs and not holds_edges(obj)
+    if (of_graphs or of_images or task == "image") and columns.keys() - ({"weight"} if of_graphs else set()):
+        raise InputError(f"{' and '.join(columns)} belong to tables of edges: leave them out.")
+    if task == "image" or of_images:
         return as_images(obj)
-    return (as_graphs if of_graphs else as_graph)(obj, name=name, node_features=node_features, **columns)
+    if of_graphs:
+        return as_graphs(obj, name=name, node_features=node_features, **columns)
+    return as_graph(obj, name=name, node_features=node_features, **columns)
 
 
 def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **moved: Any) -> Source:
@@ -128,8 +128,8 @@ def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **mo
     known = {one.name: given[one.name] for one in fields(Source) if one.name in given}
     may_have_edges = known.get("data") and find(known["data"]) is None and not holds_images(known["data"])
     old = {} if "weight" in given or not may_have_edges else {"weight": OLD_RULES}
-    if may_have_edges and known.get("node_features") is None:  # of sets whose nodes' attributes did not count then
-        known["node_features"] = folder.record.get("features_of")
+    if may_have_edges and Path(known["data"]).is_dir() and known.get("node_features") is None:
+        known["node_features"] = folder.record.get("features_of")  # where attributes of nodes did not count yet
     source = Source(**{"data": None, **old, **known})
     moved = {key: value for key, value in {**moved, "data_root": data_root}.items() if value is not None}
     new = replace(source, **moved)
@@ -175,14 +175,9 @@ def require_same_features(data: Data, in_features: int, features_of: str | None,
         raise InputError(f"{found}; {trained} {in_features}.")
 
 
-def graph_digest(data: Data) -> str | None:
-    """Return the fingerprint of a graph with features that mean nothing in another graph, else ``None``."""
-    return fingerprint(data) if data.get("features_of") in ("spectral", "random") else None
-
-
 def require_same_graph(data: Data, digest: str | None) -> None:
-    """Raise if the features of the graph were made for it alone, and it is not the graph of training."""
-    if digest is not None and graph_digest(data) not in (None, digest):
+    """Raise if features were made that mean nothing in another graph, and this is not that of training."""
+    if data.get("features_of") in ("spectral", "random") and digest not in (None, fingerprint(data)):
         raise InputError(
             f"The {data.features_of} features of another graph than that of training mean something else: train with "
             "features of your own, or with node_features='degree' (--node-features), to embed other graphs."

@@ -80,28 +80,23 @@ def read_edge_frame(frame: Any, ids: Sequence[Any] | None = None, asked: EdgeCol
     texts = frame.astype(str).where(frame.notna(), "").set_axis(range(frame.shape[1]), axis=1)
     if texts.empty and ids is None:
         raise InputError("The table of edges has no rows.")
-    raw = read_edges(texts.apply(lambda column: column.str.strip()), names, ids, (), asked, "The table of edges", "row")
+    raw = read_edges(texts.apply(lambda column: column.str.strip()), names, ids, (), asked, "The table of edges")
     if ids is None and not asked.bipartite and not all(map(pd.api.types.is_integer_dtype, frame.dtypes.iloc[raw.ends])):
         raw.node_ids = [str(one) for one in raw.node_ids]  # text stays text, which is how it is looked up
     return raw
 
 
 def read_edges(
-    rows: Any,
-    names: list[str],
-    ids: Sequence[Any] | None,
-    others: Iterable[str],
-    asked: EdgeColumns,
-    path: Path | str,
-    unit: str = "line",
+    rows: Any, names: list[str], ids: Sequence[Any] | None, others: Iterable[str], asked: EdgeColumns, path: Path | str
 ) -> Data:
-    """Return the edges of a table of texts; errors name it by its `path`, and its rows by `unit` and index."""
+    """Return the edges of a table of texts; errors name it by its `path` or what it is, and its rows by their index."""
     nodes = None if ids is None else pd.Index([str(one) for one in ids])
     is_old = asked.weight == OLD_RULES
     source, target, weight = _find_old(names, rows, path) if is_old else _find_columns(names, rows, asked, path)
     ends = rows[[source, target]].set_axis(["source", "target"], axis=1)
     empty = (ends == "").any(axis=1)
     if empty.any() and not is_old:
+        unit = "line" if isinstance(path, Path) else "row"
         lines = [f"{unit} {row} ({one!r} - {other!r})" for row, one, other in ends[empty].itertuples()]
         more = f" and {len(lines) - 3} more" if len(lines) > 3 else ""
         raise InputError(
@@ -120,7 +115,7 @@ def read_edges(
         first = (edges < 0).any(axis=0).argmax()
         pair = ends.iloc[first].tolist()
         strange = pair[(edges[:, first] < 0).argmax()]
-        is_file = unit == "line"
+        is_file = isinstance(path, Path)
         hint = "if it is the header, call its columns source and target" if is_file else "a pair is (nodes, edges)"
         raise InputError(
             f"{path} has an edge {pair[0]!r} - {pair[1]!r}, but the features have no node {strange!r} (they have "
