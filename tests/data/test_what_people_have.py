@@ -1,4 +1,4 @@
-"""Graphs as people have them in Python: frames, lists of pairs, adjacencies, several types, attributes, names, paths."""
+"""Graphs as people have them in Python: frames, pairs, adjacencies, several types, attributes, names, paths."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_columns_of_a_frame_are_named() -> None:
     assert (data.node_ids, data.edge_weight.tolist()) == (["p", "q", "r"], [2, 2, 3, 3])
     two_kinds = from_pandas(pd.DataFrame({"user": [5], "item": [5]}), bipartite=True, node_features="degree")
     assert two_kinds.node_ids == ["user:5", "item:5"]
-    with pytest.raises(InputError, match="no column 'A'.* 'a'"):
+    with pytest.raises(InputError, match=r"no column 'A'.* 'a'"):
         from_pandas(frame, source="A", target="b")
     with pytest.raises(InputError, match=r"leave out weight="):
         as_graph((np.eye(4), POSITIONS), weight="cost")

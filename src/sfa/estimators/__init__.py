@@ -24,8 +24,15 @@ __all__ = ["GraphEmbedder", "ImageEmbedder", "NodeEmbedder"]
 class NodeEmbedder(Embedder):
     """Node embeddings of a graph, learned without labels.
 
-    A graph is a PyG ``Data``, a pair ``(X, A)`` of node features and adjacency (SciPy sparse, dense, or a ``(2, m)``
-    edge index), or a NetworkX graph whose nodes carry features ``x``. One without features needs ``node_features``.
+    A graph is whatever :func:`sfa.data.as_graph` takes: a DataFrame of edges, a pair ``(nodes, edges)`` of DataFrames,
+    a NetworkX graph, a PyG ``Data`` or ``HeteroData``, a list of pairs, a pair ``(X, A)`` of node features and
+    adjacency, an adjacency alone, a path, or a data set's name. One without features needs ``node_features``, or a
+    method that uses none, such as ``deepwalk``.
+
+    ``fit(graph)`` is followed by ``transform`` of the same or of another graph. With ``graph=``, samples are nodes, as
+    ``cross_val_score`` and ``GridSearchCV`` need them: ``X`` is ids of nodes, or numbers of rows where no id is a
+    number. This is transductive: every ``fit`` learns from all nodes and edges of the graph, those of the test fold
+    too, and ``X`` only says which embeddings are returned. Labels are never used.
 
     Args:
         method: The method: its name (``sfa list methods``), ``package.module:Class``, a class, or an object.
@@ -40,7 +47,9 @@ class NodeEmbedder(Embedder):
         tau: Temperature of the loss.
         batch_size: Nodes of a sampled batch; by default training is on the whole graph.
         node_features: Features to make for graphs that have none: ``degree``, ``random`` or ``spectral``, with a width
-            if wanted, for instance ``spectral:64``. Only ``degree`` features mean the same in every graph.
+            if wanted, for instance ``spectral:64``. Only ``degree`` features mean the same in every graph; with the
+            others ``transform`` refuses another graph.
+        graph: The graph whose nodes are the samples of ``fit`` and ``transform``.
         options: Any other key of a recipe by its path, for instance ``{"augmentation.edge_drop": (0.2, 0.4)}``.
         random_state: Seed, a NumPy ``RandomState``, or ``None`` for a new draw at each fit.
 
@@ -52,6 +61,7 @@ class NodeEmbedder(Embedder):
         embedding_: Embeddings of the graph it was fitted to.
         node_ids_: Ids of its nodes, in the order of the embeddings.
         n_features_in_: Number of node features.
+        feature_names_in_: Their names, if they come from a DataFrame or from attributes.
     """
 
     task: ClassVar[Task] = "node"
@@ -133,6 +143,8 @@ class ImageEmbedder(Embedder):
         encoder: A name, a class, or any ``nn.Module`` from images to ``(b, d)``, such as one of torchvision or timm.
         hidden: Channels of the encoder's first stage; embeddings are 4 or 8 times as wide.
         batch_size: Images of a step.
+        image_size: Size to which the images of a folder are brought, in pixels.
+        skip_corrupt: Leave out the files of a folder that are no whole images.
 
     Attributes:
         image_ids_: Ids of the images, in the order of the embeddings.
