@@ -239,3 +239,12 @@ def test_data_of_the_package_keep_what_is_known_of_their_features() -> None:
     assert data.features_of == "spectral"
     assert as_graph(from_pandas(CALLS, PEOPLE)).feature_names == ["age", "job=x", "job=y"]
     assert as_graph(Data(x=torch.eye(3), edge_index=torch.tensor([[0], [1]]))).get("features_of") is None
+
+
+def test_attributes_of_data_that_only_sound_like_ours_do_no_harm() -> None:
+    edges = torch.tensor([[0, 1], [1, 2]])
+    strange = Data(x=torch.eye(3), edge_index=edges, attributes=torch.ones(3), feature_names=torch.ones(3), ends=1)
+    assert "feature_names" not in as_graph(strange)
+    strange.x = None
+    with pytest.raises(InputError, match="no node features"):
+        as_graph(strange)

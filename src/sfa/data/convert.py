@@ -315,7 +315,7 @@ def build(raw: Data, *, name: str, node_features: str | None = None) -> Data:
     parts: dict[str, Any] = {key: raw.get(key) for key in keys}  # the attribute num_nodes guesses where nothing is said
     parts |= {"name": own_name(raw) or name, "node_features": node_features}
     attributes = raw.get("attributes")
-    if raw.x is None and node_features is None and attributes is not None and len(attributes.columns):
+    if raw.x is None and node_features is None and isinstance(attributes, pd.DataFrame) and len(attributes.columns):
         table = _read_attributes(attributes, "The table of the nodes' attributes")
         raw.x, raw.feature_names = table.x, table.feature_names
         used = [key for key in attributes if any(name.partition("=")[0] == key for name in table.feature_names or ())]
@@ -325,7 +325,7 @@ def build(raw: Data, *, name: str, node_features: str | None = None) -> Data:
     else:
         masks, mapped = {mask: raw.get(mask) for mask in MASKS}, raw.get("mapped_features") is True
         data = build_graph(raw.x, raw.edge_index, masks=masks, mapped=mapped, **parts)
-    data.update({key: raw[key] for key in NOTES if raw.get(key) and key not in data})
+    data.update({key: raw[key] for key in NOTES if isinstance(raw.get(key), (str, list)) and key not in data})
     return data
 
 
@@ -373,7 +373,9 @@ def join_graphs(graphs: Sequence[Any], graph_ids: Sequence[Any] | None = None, w
         edge_weight=np.concatenate(weights) if has_weights else None,
         graph_ids=ids,
         ptr=ptr,
-        attributes=pd.concat(attributes, ignore_index=True) if all(one is not None for one in attributes) else None,
+        attributes=pd.concat(attributes, ignore_index=True)
+        if all(isinstance(one, pd.DataFrame) for one in attributes)
+        else None,
     )
 
 

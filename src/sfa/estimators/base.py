@@ -138,9 +138,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _align_features(self, data: Data) -> None:
         """Bring named features into the order of the fit; of text, values may be missing, and new ones do not count."""
         names, known = data.get("feature_names"), getattr(self, "feature_names_in_", None)
-        if names is None or known is None or names == list(known):
+        if known is None or names == list(known) or len(names or ()) != data.num_features:
             return
-        lacking = [name for name in {*names} ^ {*known} if "=" not in name]
+        lacking = [name for name in {*names} ^ {*known} if "=" not in str(name)]
         if lacking:
             names = ", ".join(map(repr, sorted(lacking)))
             raise InputError(f"The features differ from those of fit, {', '.join(known)}: {names} is new or missing.")
