@@ -50,6 +50,7 @@ def not_of_graphs(estimator: Any) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @parametrize_with_checks([RingEmbedder(**SMALL)], expected_failed_checks=not_of_graphs)
 def test_checks_of_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
