@@ -21,6 +21,10 @@ class InputError(SfaError, ValueError):
     exit_code = 2
 
 
+class MissingFeaturesError(InputError):
+    """A graph has no node features; a method that uses none can go on with any."""
+
+
 class TrainingError(SfaError, RuntimeError):
     """Training itself failed, for instance because the loss is no longer a number."""
 

@@ -177,7 +177,9 @@ def test_a_run_of_before_reads_its_file_as_it_did(
 
 def test_column_options_are_of_edge_lists(tmp_path: Path) -> None:
     (tmp_path / "g.gml").write_text("graph [ node [ id 4 x 1 ] node [ id 9 x 2 ] edge [ source 9 target 4 ] ]")
-    with pytest.raises(InputError, match=r"g\.gml is no edge list .*--weight"):
+    with pytest.raises(InputError, match=r"g\.gml is no edge list .*--source"):
+        load(tmp_path / "g.gml", source="w")
+    with pytest.raises(InputError, match="Unknown edge attribute 'w'"):
         load(tmp_path / "g.gml", weight="w")
 
 
@@ -197,3 +199,16 @@ def test_all_defects_of_features_are_said_at_once(run_sfa: RunSfa, tmp_path: Pat
     more = run_sfa("train", tmp_path / "e.csv", features=tmp_path / "x.csv", encode="none").err
     assert more.count("column ") == 10
     assert more.rstrip().endswith("; and 9 more.")
+
+
+@pytest.mark.parametrize("method", ["node2vec", "deepwalk"])
+def test_methods_of_walks_train_on_edges_alone(method: str, run_sfa: RunSfa, tmp_path: Path) -> None:
+    EDGES.to_csv(tmp_path / "edges.csv", index=False)
+    run = tmp_path / "run"
+    assert run_sfa("train", tmp_path / "edges.csv", method=method, hidden=4, epochs=1, out=run).code == 0
+    assert len(pd.read_parquet(run / "embeddings.parquet")) == 4
+    assert run_sfa("neighbors", run, "a").code == 0
+    again = run_sfa("train", tmp_path / "edges.csv", "--resume", method=method, hidden=4, epochs=1, out=run)
+    assert again.code == 0
+    refused = run_sfa("train", tmp_path / "edges.csv", "--epochs", "1", out=tmp_path / "other")
+    assert (refused.code, "no node features" in refused.err) == (2, True)

@@ -57,6 +57,8 @@ def test_parameters_round_trip() -> None:
         "epochs": 7,
         "lr": 0.1,
         "batch_size": 9,
+        "image_size": 8,
+        "skip_corrupt": True,
         "options": {"training.warmup": 2},
         "random_state": 4,
         "device": "cpu",

@@ -54,6 +54,7 @@ def test_parameters_round_trip() -> None:
         "batch_size": None,
         "node_features": "degree",
         "feature_norm": "row",
+        "graph": None,
         "options": {"encoder.layers": 3},
         "random_state": 4,
         "device": "cpu",
@@ -127,7 +128,7 @@ def test_the_shape_of_the_graph_does_not_matter(planted: Data, fitted: NodeEmbed
         np.testing.assert_array_equal(fitted.transform(shape), fitted.embedding_, err_msg=name)
 
 
-@pytest.mark.parametrize("thing", [None, 3, np.ones((3, 3)), (np.ones((3, 2)),), "cora"], ids=str)
+@pytest.mark.parametrize("thing", [None, 3, np.ones((3, 3)), (np.ones((3, 2)),), "mutag"], ids=str)
 def test_what_is_no_graph(fitted: NodeEmbedder, thing: Any) -> None:
     with pytest.raises(InputError):
         NodeEmbedder(**SMALL).fit(thing)
@@ -413,8 +414,9 @@ def test_files_of_the_time_before_graph_embedders(planted: Data, fitted: NodeEmb
     assert isinstance(loaded, NodeEmbedder)
     assert loaded.num_nodes_ == 60
     np.testing.assert_array_equal(loaded.transform(planted), fitted.embedding_)
-    fitted.save(tmp_path / "now.safetensors")
-    assert load_tensors(tmp_path / "now.safetensors")[1] == {"format": 3, **meta, "encoding": None}
+    assert not hasattr(loaded, "embedding_")
+    loaded.save(tmp_path / "again.safetensors")
+    assert load_tensors(tmp_path / "again.safetensors")[1].items() >= meta.items()
 
 
 def test_similar_nodes_and_suggested_links_have_the_names_of_users() -> None:

@@ -3,7 +3,7 @@
 # isort: off
 from sfa.data.arrays import fingerprint as fingerprint
 from sfa.data.block_model import stochastic_block_model as stochastic_block_model
-from sfa.data.convert import as_graph as as_graph, as_graphs as as_graphs
+from sfa.data.convert import as_graph as as_graph, as_graphs as as_graphs, from_pandas as from_pandas
 from sfa.data.downloads import DatasetInfo as DatasetInfo
 from sfa.data.graph import build_graph as build_graph, build_graphs as build_graphs
 from sfa.data.images import as_images as as_images, build_images as build_images

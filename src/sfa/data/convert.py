@@ -1,26 +1,36 @@
-"""Convert graphs in memory (PyG, NetworkX, pairs (X, A), lists and loaders of graphs) to the project's containers."""
+"""Convert graphs in memory (PyG, NetworkX, pandas, pairs (X, A), lists and loaders) to the project's containers."""
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 from torch import Tensor
 from torch.utils.data import DataLoader
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 from torch_geometric.data.data import BaseData
 
 from sfa.data.arrays import is_sparse, require_numbers, to_numpy, with_shape
 from sfa.data.encode import Encode, encode_frame
 from sfa.data.graph import NO_GRAPH, adjacency_edges, build_graph, build_graphs, check_edges, count_nodes
 from sfa.data.labels import MASKS, check_ids
-from sfa.errors import InputError
+from sfa.data.readers.edge_list import NONE, EdgeColumns, read_edge_frame
+from sfa.data.readers.tables import ID_NAMES, parse_frame
+from sfa.errors import InputError, MissingFeaturesError, unknown_name
 from sfa.tasks import DATA, Task, task_of
 
 LABEL_KEYS = ("y", "label")
-ONE_GRAPH = "a torch_geometric Data, a pair (X, A) of features and adjacency (or edge index), or a NetworkX graph"
+NOTES = ("edges_read", "edges_note", "features_of", "features_note", "encoding")  # attributes that come along
+ONE_GRAPH = (
+    "a torch_geometric Data, or HeteroData with edges, a NetworkX graph, a table or a list of edges, a pair (nodes, "
+    "edges) of tables, a pair (X, A) of features and adjacency (or edge index), an adjacency alone, a data set's name, "
+    "or a path"
+)
 MANY_GRAPHS = (
     "a list of torch_geometric Data or of NetworkX graphs, a torch_geometric data set, DataLoader or Batch of such, "
     "or a graph set"
@@ -38,42 +48,86 @@ def as_graph(
     name: str | None = None,
     labels: bool = True,
     node_features: str | None = None,
-    encode: Encode | None = None,
+    encode: Encode = "auto",
+    **columns: Any,
 ) -> Data:
     """Return the graph in `obj`, checked and undirected.
 
+    - A data set's name or a path: see `load`.
+    - A DataFrame of edges, or a pair `(nodes, edges)` of DataFrames: see `from_pandas`.
+    - A list of tuples `(u, v)` or `(u, v, weight)`: edges between nodes of these names, text or numbers.
+    - `(X, A)`: X an array, sparse matrix, map of a file (`numpy.load(file, mmap_mode="r")`) or DataFrame [n, d], whose
+      index names the nodes; A edges as above, an adjacency [n, n], SciPy sparse, dense or a DataFrame, or an edge
+      index of positions, [2, m] or [m, 2]. An array [2, 2] with two nodes is an adjacency.
+    - A alone, if it is an adjacency or an edge index; X is then None, as it may be in a pair.
     - PyG `Data`: `x`, `edge_index`, and if there `edge_weight`, `y`, `class_names`, `node_ids`, `name`, and the masks
       of public splits.
-    - `(X, A)`: X an array, sparse matrix, map of a file (`numpy.load(file, mmap_mode="r")`) or DataFrame [n, d], whose
-      index names the nodes, and whose columns become numbers as `encode` says (see `encode_frame`); A a SciPy sparse
-      or dense adjacency [n, n], or an edge index [2, m]. An array [2, 2] with two nodes is an adjacency.
-    - NetworkX: node attributes `x` (or `features`) and `y` (or `label`), edge attribute `weight`.
+    - PyG `HeteroData`, as one graph: its node types become one-hot features, beside each type's own.
+    - NetworkX: node attributes `x` (or `features`) and `y` (or `label`), edge attribute `weight`, or another that is
+      named by `weight`. Without `x`, other attributes are the features.
 
     Other attributes are left behind, and so are labels and masks that are not asked for, whatever they are. A graph
-    without features (X is then None) gets some by `node_features` (see `build_graph`).
+    without features (X is then None) gets some by `node_features` (see `build_graph`), which come before attributes.
+    Attributes and the columns of tables become numbers as `encode` says (see `encode_frame`).
+    `columns`, which are `source`, `target`, `weight` and `bipartite`, say how a table is read (see `EdgeColumns`).
     """
+    asked = EdgeColumns(**columns)
+    if isinstance(obj, (str, os.PathLike)):
+        from sfa.data.load import load  # which reads files by this module
+
+        loaded = load(obj, node_features=node_features, encode=None if encode == "auto" else encode, **columns)
+        check_task(loaded, "node", os.fspath(obj))
+        loaded.name = name or loaded.name
+        return _copy(loaded, labels)
     check_task(obj, "node")
-    is_list = isinstance(obj, (tuple, list))
-    if is_list and len(obj) == 2:
-        raw = _from_pair(obj[0], obj[1], encode or "auto")
-    elif isinstance(obj, Data):
+    is_pair = isinstance(obj, (tuple, list)) and len(obj) == 2 and not _is_rows(obj)
+    table = _edge_table(obj[1] if is_pair else obj)
+    if asked.given and table is None and not (is_networkx(obj) and asked.given.keys() == {"weight"}):
+        options = " and ".join(f"{key}=" for key in asked.given)
+        raise InputError(f"A {type(obj).__name__} has no columns of edges to choose from: leave out {options}.")
+    if isinstance(obj, Data):
         raw = _copy(obj, labels)
+        raw.edges_read = raw.edges_note = None  # since when edges may have changed
+    elif isinstance(obj, HeteroData) and obj.edge_types:
+        raw = _from_hetero(obj, labels)
     elif is_networkx(obj):
-        raw = from_networkx(obj, labels=labels)
+        raw = from_networkx(obj, labels=labels, weight=asked.weight)
+    elif is_pair or table is not None or holds_edges(obj):
+        x, a = obj if is_pair else (None, obj)
+        raw = _from_pair(x, a, table, asked, labels, encode)
     else:
-        given = f"{type(obj).__name__} of {len(obj)} things" if is_list else type(obj).__name__
+        given = f"{type(obj).__name__} of {len(obj)} things" if isinstance(obj, (tuple, list)) else type(obj).__name__
         raise InputError(f"A {given} is no graph; allowed is {ONE_GRAPH}.")
     raw.name = name or own_name(raw)
-    return build(raw, name="graph", node_features=node_features)
+    return build(raw, name="graph", node_features=node_features, encode=encode)
 
 
-def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_features: str | None = None) -> Data:
+def from_pandas(edges: Any, nodes: Any = None, **options: Any) -> Data:
+    """Return the graph of a DataFrame of edges, and perhaps one of nodes; `options` are those of `as_graph`.
+
+    Columns of `edges` are found by their names, as in a file (see `EdgeColumns`), or named by `source`, `target` and
+    `weight`; node ids keep their names. The ids of `nodes` are its index, or if that only counts its rows, a column
+    `id`, `node_id`, `node` or `name`, or else a first column of text. A column `label` holds labels, and all others are
+    features (see `encode_frame`).
+    """
+    return as_graph(edges if nodes is None else (nodes, edges), **options)
+
+
+def as_graphs(
+    obj: Any,
+    *,
+    name: str | None = None,
+    labels: bool = True,
+    node_features: str | None = None,
+    weight: str | None = None,
+    encode: Encode = "auto",
+) -> Data:
     """Return the graph set in `obj`, checked, each of its graphs undirected; see `build_graphs` for its form.
 
     - A list (or anything to go through) of PyG `Data`: `x`, `edge_index`, and if there `edge_weight`, `num_nodes`, and
       `y` with one label, the graph's.
-    - A list of NetworkX graphs: node attributes `x` (or `features`), edge attribute `weight`, and the graph's label in
-      `graph.graph["y"]` (or `["label"]`).
+    - A list of NetworkX graphs: node attributes `x` (or `features`, or any others, see `as_graph`), edge attribute
+      `weight` or another that is named by `weight`, and the graph's label in `graph.graph["y"]` (or `["label"]`).
     - A PyG data set of many graphs, such as `TUDataset`; a `DataLoader`: all of the data set behind it, in its order.
     - A PyG `Batch`, or a graph set, which comes back as it is.
 
@@ -89,7 +143,7 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
         raw.x = None if raw.x is None or raw.x.shape[1:] == (0,) else raw.x
         raw.name = name or own_name(raw)
         graphs = build(raw, name="graphs", node_features=node_features)
-        return graphs.update({key: obj[key] for key in ("features_of", "scaffold") if key in obj})
+        return graphs.update({"scaffold": obj.scaffold} if "scaffold" in obj else {})
     is_iterable = isinstance(obj, Iterable) or hasattr(obj, "__getitem__")
     if not is_iterable or isinstance(obj, (str, bytes, Mapping, BaseData)):
         raise InputError(f"A {type(obj).__name__} is no set of graphs; allowed is {MANY_GRAPHS}.")
@@ -102,9 +156,9 @@ def as_graphs(obj: Any, *, name: str | None = None, labels: bool = True, node_fe
         )
     names = [own_name(graph) for graph in many]
     ids: Sequence[Any] = names if all(names) and len(set(names)) == len(names) else range(len(many))
-    raw = join_graphs(many, ids)
+    raw = join_graphs(many, ids, weight)
     raw.y = _graph_labels(many, ids) if labels else None
-    return build(raw, name=name or own_name(obj) or "graphs", node_features=node_features)
+    return build(raw, name=name or own_name(obj) or "graphs", node_features=node_features, encode=encode)
 
 
 def check_task(data: Any, needed: Task, given: str = "This") -> None:
@@ -127,30 +181,115 @@ def _copy(data: Data, labels: bool) -> Data:
     return Data.from_dict(kept)
 
 
-def _from_pair(x: Any, a: Any, encode: Encode) -> Data:
-    """Return the raw graph of a pair (X, A), in which X may be None."""
+def holds_edges(obj: Any) -> bool:
+    """Tell whether this is a table or a list of edges, an adjacency or an edge index."""
+    return len(getattr(obj, "shape", ())) == 2 or _is_rows(obj) or _edge_table(obj) is not None
+
+
+def _is_rows(obj: Any) -> bool:
+    """Tell whether this is a list of rows of equal length, each of numbers or text."""
+    if not isinstance(obj, (list, tuple)) or not obj or not all(isinstance(row, (list, tuple)) for row in obj):
+        return False
+    return len({len(row) for row in obj}) == 1 and all(pd.api.types.is_scalar(one) for row in obj for one in row)
+
+
+def _edge_table(obj: Any) -> Any:
+    """Return a table of edges between named nodes, of a DataFrame, a list of tuples or rows with text; else None."""
+    if isinstance(obj, pd.DataFrame):  # an adjacency has the same names in both directions; 3 without may be edges
+        is_adjacency = list(obj.index) == list(obj.columns)
+        return None if is_adjacency and (len(obj) > 3 or not isinstance(obj.index, pd.RangeIndex)) else obj
+    rows = obj.tolist() if isinstance(obj, np.ndarray) and obj.ndim == 2 and obj.dtype.kind in "USO" else obj
+    if not isinstance(rows, list) or not all(isinstance(row, (list, tuple)) and len(row) in (2, 3) for row in rows):
+        return None
+    are_tuples = len({len(row) for row in rows}) == 1 and all(isinstance(row, tuple) for row in rows)
+    has_text = _is_rows(rows) and any(isinstance(one, str) for row in rows for one in row)
+    if not has_text and not (are_tuples and (len(rows) != 2 or _is_rows(rows))):  # two may be a pair (X, A)
+        return None
+    return pd.DataFrame({i: list(column) for i, column in enumerate(zip(*rows, strict=True))})
+
+
+def _from_pair(x: Any, a: Any, table: Any, columns: EdgeColumns, labels: bool, encode: Encode) -> Data:
+    """Return the raw graph of a pair (X, A), in which X may be None; `table` is A if that is a table of edges."""
     if a is None:
         raise InputError("The pair (X, A) has None for the adjacency A (or edge index [2, edges]), which is required.")
     ids, encoding, note = None, None, ""
-    if hasattr(x, "columns"):  # a DataFrame; the untouched index 0..n-1 says nothing that the default does not
-        ids = x.index.tolist()
+    if isinstance(x, pd.DataFrame):
+        if table is not None:
+            nodes = _read_nodes(x, labels, encode)
+            return read_edge_frame(table, nodes.node_ids, columns).update(nodes)
+        ids = x.index.tolist()  # the untouched index 0..n-1 says nothing that the default does not
         # Sparse if all of its columns are sparse ones, of which most entries are 0.
         mostly_zero = len(x.columns) and all(getattr(dtype, "fill_value", None) == 0 for dtype in x.dtypes)
         x, encoding, note = (x.sparse.to_coo(), None, "") if mostly_zero else encode_frame(x, encode)
+    elif isinstance(a, pd.DataFrame) and x is None:
+        ids = a.index.tolist()
     x, a = with_shape(x), with_shape(a)
+    if table is not None:
+        raw = read_edge_frame(table, None if x is None else range(x.shape[0]), columns)
+        raw.x = x
+        return raw
     is_square = len(a.shape) == 2 and a.shape[0] == a.shape[1]
     counted = a if x is None and (is_sparse(a) or is_square) else x
     num_nodes = counted.shape[0] if counted is not None and len(counted.shape) else 0
+    if tuple(a.shape) == (2, 2) and not is_sparse(a) and (x is None or num_nodes != 2):
+        given = to_numpy(a)
+        if given.dtype.kind in "iu" and ((given != given.T).any() or (x is None and given.diagonal().any())):
+            raise InputError(
+                f"A is {given.tolist()}, which may be an edge index [2, edges], or have one edge a row [edges, 2]: "
+                "give a list of tuples (source, target), or a sparse adjacency."
+            )
     if is_sparse(a) or tuple(a.shape) == (num_nodes, num_nodes):
         edges, weight = adjacency_edges(a, num_nodes)
         raw = Data(x=x, edge_index=edges, edge_weight=weight, node_ids=ids, num_nodes=num_nodes)
-        return raw.update({"encoding": encoding, "encoding_note": note})
-    if len(a.shape) == 2 and a.shape[0] == 2:
-        return Data(x=x, edge_index=a, node_ids=ids, encoding=encoding, encoding_note=note)
+        return raw.update({"encoding": encoding, "features_note": note})
+    if len(a.shape) == 2 and 2 in a.shape:
+        edges = a if a.shape[0] == 2 else a.T
+        return Data(x=x, edge_index=edges, node_ids=ids, encoding=encoding, features_note=note)
     rows, n = ("", "n") if x is None else (f"with {num_nodes} rows of features ", num_nodes)
     raise InputError(
-        f"A has shape {list(a.shape)}, but {rows}it must be an adjacency [{n}, {n}] or an edge index [2, edges]."
+        f"A has shape {list(a.shape)}, but {rows}it must be an adjacency [{n}, {n}] or an edge index, [2, edges] or "
+        "[edges, 2]."
     )
+
+
+def _read_nodes(frame: Any, labels: bool, encode: Encode) -> Data:
+    """Return the features, the ids and, if they are wanted, the labels of a table of nodes; see `from_pandas`."""
+    if isinstance(frame.index, pd.RangeIndex) and frame.index.name is None:
+        is_text = len(frame.columns) > 0 and not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[0])
+        named = (column for column in frame if str(column).lower() in ID_NAMES)
+        own = next(named, frame.columns[0] if is_text else None)
+        frame = frame if own is None else frame.set_index(own)
+    frame = frame.rename(columns=str)
+    label = frame.pop("label") if "label" in frame else None
+    table = pd.concat([frame.index.to_frame(index=False, name="id"), frame.reset_index(drop=True)], axis=1)
+    nodes = parse_frame(table, "The table of nodes", encode) if len(frame.columns) else Data()
+    nodes.node_ids = frame.index.tolist()
+    if labels and label is not None:
+        nodes.y = label.to_numpy(dtype=object)
+    return nodes
+
+
+def _from_hetero(data: HeteroData, labels: bool) -> Data:
+    """Return a graph of several types of nodes as a raw graph of one, whose features begin with one-hot types."""
+    kept = [key for key in ("y", *MASKS) if labels and len(data.collect(key, True)) == 1]  # the labels of one type
+    is_weighted = all("edge_weight" in store for store in data.edge_stores)
+    raw = data.to_homogeneous(kept, ["edge_weight"] if is_weighted else [])
+    kinds, sizes = data.node_types, raw.node_type.bincount(minlength=len(data.node_types)).tolist()
+    for (source, _, target), index in data.edge_index_dict.items():
+        for end, kind in zip(check_edges(index, None, raw.num_nodes)[0], (source, target), strict=True):
+            if end.max(initial=0) >= max(1, sizes[kinds.index(kind)]):
+                raise InputError(f"An edge ends at the {kind} {end.max()}, but there are {sizes[kinds.index(kind)]}.")
+    own = [
+        to_numpy(x) if (x := store.get("x")) is not None else np.empty((size, 0))
+        for store, size in zip(data.node_stores, sizes, strict=True)
+    ]
+    raw.x = sparse.hstack([np.eye(len(kinds))[raw.node_type], sparse.block_diag(own)], "csr")
+    raw.node_ids = [f"{kind}:{i}" for kind, size in zip(kinds, sizes, strict=True) for i in range(size)]
+    raw.features_note = (
+        f"Nodes of {len(kinds)} types ({', '.join(kinds)}) are nodes of one graph: their types are one-hot features, "
+        "beside each type's own, and the types of edges do not count"
+    )
+    return raw
 
 
 def _graph_labels(graphs: Sequence[Any], ids: Sequence[int | str]) -> NDArray[Any]:
@@ -169,18 +308,27 @@ def _graph_labels(graphs: Sequence[Any], ids: Sequence[int | str]) -> NDArray[An
     return labels
 
 
-def build(raw: Data, *, name: str, node_features: str | None = None) -> Data:
+def build(raw: Data, *, name: str, node_features: str | None = None, encode: Encode = "auto") -> Data:
     """Build the graph, or with `ptr` the graph set, of raw data; `name` counts if they have none of their own."""
     _check_tensors(raw)
     is_set = raw.get("ptr") is not None
     keys = ("edge_weight", "y", "class_names", *(("ptr", "graph_ids") if is_set else ("node_ids", "num_nodes")))
     parts: dict[str, Any] = {key: raw.get(key) for key in keys}  # the attribute num_nodes guesses where nothing is said
     parts |= {"name": own_name(raw) or name, "node_features": node_features}
+    attributes = raw.get("attributes")
+    if raw.x is None and node_features is None and isinstance(attributes, pd.DataFrame) and len(attributes.columns):
+        with contextlib.suppress(MissingFeaturesError):  # of attributes that all differ from node to node
+            raw.x, raw.encoding, note = encode_frame(attributes, encode, "The table of the nodes' attributes")
+            used = [key for key, column in (raw.encoding or {}).items() if "left_out" not in column]
+            own = f"Node features from attributes: {', '.join(used or attributes)} ({raw.x.shape[1]} columns)."
+            raw.features_note = f"{own} {note}".rstrip()
     if is_set:
-        return build_graphs(raw.x, raw.edge_index, **parts)
-    masks = {mask: raw.get(mask) for mask in MASKS}
-    data = build_graph(raw.x, raw.edge_index, masks=masks, mapped=raw.get("mapped_features") is True, **parts)
-    return data.update({key: raw[key] for key in ("encoding", "encoding_note") if raw.get(key)})
+        data = build_graphs(raw.x, raw.edge_index, **parts)
+    else:
+        masks, mapped = {mask: raw.get(mask) for mask in MASKS}, raw.get("mapped_features") is True
+        data = build_graph(raw.x, raw.edge_index, masks=masks, mapped=mapped, **parts)
+    known = {key: raw[key] for key in NOTES if isinstance(raw.get(key), (str, list, dict)) and key not in data}
+    return data.update({key: value for key, value in known.items() if value})
 
 
 def _check_tensors(raw: Data) -> None:
@@ -189,15 +337,15 @@ def _check_tensors(raw: Data) -> None:
             require_numbers(value)
 
 
-def join_graphs(graphs: Sequence[Any], graph_ids: Sequence[Any] | None = None) -> Data:
+def join_graphs(graphs: Sequence[Any], graph_ids: Sequence[Any] | None = None, weight: str | None = None) -> Data:
     """Return the raw set of raw (or NetworkX) graphs; all have equally many features, or none has any or a column."""
     if not graphs:
         raise InputError(NO_GRAPH)
     ids = check_ids(graph_ids, len(graphs), "graph")
-    tables, edges, weights, has_weights = [], [], [], False
+    tables, edges, weights, attributes, has_weights = [], [], [], [], False
     for one, given in zip(ids, graphs, strict=True):
         with in_graph(one):
-            graph = from_networkx(given, labels=False) if is_networkx(given) else given
+            graph = from_networkx(given, labels=False, weight=weight) if is_networkx(given) else given
             _check_tensors(graph)
             table = None if graph.x is None else to_numpy(graph.x)
             if table is not None and table.ndim != 2:
@@ -205,11 +353,12 @@ def join_graphs(graphs: Sequence[Any], graph_ids: Sequence[Any] | None = None) -
             size = count_nodes(table, graph.get("num_nodes"), graph.edge_index)
             if size < 1:
                 raise InputError("There are no nodes; leave it out.")
-            index, weight = check_edges(graph.edge_index, graph.edge_weight, size)
+            index, own = check_edges(graph.edge_index, graph.edge_weight, size)
         tables.append(np.empty((size, 0)) if table is None else table)
         edges.append(index)
-        weights.append(np.ones(index.shape[1], np.float32) if weight is None else weight)
-        has_weights |= weight is not None
+        weights.append(np.ones(index.shape[1], np.float32) if own is None else own)
+        has_weights |= own is not None
+        attributes.append(graph.get("attributes"))
     widths = [table.shape[1] for table in tables]
     other = next((i for i, width in enumerate(widths) if width != widths[0]), None)
     if other is not None:
@@ -226,19 +375,29 @@ def join_graphs(graphs: Sequence[Any], graph_ids: Sequence[Any] | None = None) -
         edge_weight=np.concatenate(weights) if has_weights else None,
         graph_ids=ids,
         ptr=ptr,
+        attributes=pd.concat(attributes, ignore_index=True)
+        if all(isinstance(one, pd.DataFrame) for one in attributes)
+        else None,
     )
 
 
-def from_networkx(graph: Any, *, labels: bool = True) -> Data:
-    """Read node attribute `x` or `features` (numbers), `y` or `label`; edge attribute `weight`, 1 where missing."""
+def from_networkx(graph: Any, *, labels: bool = True, weight: str | None = None) -> Data:
+    """Read node attribute `x` or `features` (numbers), `y` or `label`; edge attribute `weight`, 1 where missing.
+
+    Other attributes of nodes, one number or text each, are kept in the table `attributes`.
+    """
+    known = {str(key) for _, _, own in graph.edges(data=True) for key in own} if weight not in (None, NONE) else ()
+    if weight not in (None, NONE, *known) and graph.number_of_edges():
+        raise unknown_name("edge attribute", weight, known)
+    named = "weight" if weight is None else weight
     position = {node: i for i, node in enumerate(graph.nodes)}
     ends, weights = [], []
-    for source, target, weight in graph.edges(data="weight", default=1.0):
+    for source, target, value in graph.edges(data=named, default=1.0):
         try:
-            weights.append(float(weight))
+            weights.append(1.0 if weight == NONE else float(value))
         except (TypeError, ValueError):
             raise InputError(
-                f"The edge {source!r} - {target!r} has the weight {weight!r}, which is no number."
+                f"The edge {source!r} - {target!r} has the weight {value!r}, which is no number."
             ) from None
         ends.append((position[source], position[target]))
     raw = Data(edge_index=np.array(ends, dtype=np.int64).reshape(-1, 2).T, edge_weight=weights, num_nodes=len(position))
@@ -247,6 +406,12 @@ def from_networkx(graph: Any, *, labels: bool = True) -> Data:
     here = {key for _, attributes in graph.nodes(data=True) for key in attributes}
     features, label = (next((key for key in keys if key in here), None) for keys in (("x", "features"), LABEL_KEYS))
     raw.x = None if features is None else _stack_features(features, dict(graph.nodes(data=features)))
+    rows = [
+        {str(key): one for key, one in own.items() if key not in (*LABEL_KEYS, *MASKS) and pd.api.types.is_scalar(one)}
+        for _, own in graph.nodes(data=True)
+    ]
+    if raw.x is None:
+        raw.attributes = pd.DataFrame(rows, index=list(map(str, position)))
     if labels and label is not None:
         raw.y = np.empty(len(position), dtype=object)
         raw.y[:] = [value.item() if hasattr(value, "item") else value for _, value in graph.nodes(data=label)]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sfa.errors import InputError
+from sfa.errors import InputError, MissingFeaturesError
 
 Encoding = Mapping[str, Mapping[str, Any]]  # what was learned of each column, by its name, as plain values for JSON
 Encode = Literal["auto", "none"] | Encoding
@@ -76,9 +76,19 @@ def encode_frame(frame: Any, how: Encode = "auto", name: str = "The table") -> t
         more = f"; and {len(defects) - 10} more" if len(defects) > 10 else ""
         raise InputError(f"{name} has cells that are no finite numbers; correct them: {'; '.join(defects[:10])}{more}.")
     if not parts:
-        raise InputError(f"{name} has no column that can be features: {', '.join(said)}.")
+        raise MissingFeaturesError(f"{name} has no column that can be features: {', '.join(said) or 'it is empty'}.")
     note = f"Features: {', '.join(said)}." if said else ""
     return np.concatenate(parts, axis=1), None if how == "none" else learned, note
+
+
+def feature_names(encoding: Encoding) -> list[str]:
+    """Return the names of the columns that :func:`encode_frame` makes: ``age``, ``age=missing``, ``city=Rome``."""
+    names: list[str] = []
+    for one, column in encoding.items():
+        values = column.get("categories", ["missing"] if column.get("missing") else [])
+        names += [one] if "mean" in column else []
+        names += [f"{one}={value}" for value in values]
+    return names
 
 
 def _learn(cells: Any) -> dict[str, Any]:
@@ -96,7 +106,7 @@ def _learn(cells: Any) -> dict[str, Any]:
             if np.isfinite(_dates(known, dayfirst)).all():
                 return {"mean": None, "dayfirst": dayfirst}
     kinds = texts.value_counts().sort_index().sort_values(ascending=False, kind="stable").index.tolist()
-    if len(kinds) > max(FEW, len(texts) / 2):
+    if len(kinds) > max(FEW, len(texts) / 2) or len(kinds) == len(texts) > 2:
         return {"left_out": f"{len(kinds)} different texts in {len(texts)} cells, an id or free text"}
     return {"categories": kinds[:MOST]}
 

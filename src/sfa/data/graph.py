@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from sfa.data.arrays import check_features, is_sparse, to_numpy, to_scipy, with_shape
 from sfa.data.labels import check_ids, set_labels, set_masks
 from sfa.data.structural import OR_MAKE_THEM, Edges, NodeFeatures, Weights
-from sfa.errors import InputError
+from sfa.errors import InputError, MissingFeaturesError
 from sfa.memory import require_memory
 
 NO_GRAPH = "There is no graph in the set; at least one is needed."  # to embed one, though not to learn from it
@@ -54,7 +54,7 @@ def build_graph(
         `mapped_features` is there, and True, only if `x` lies on disk: read it by rows, and never write to it.
     """
     if x is None and node_features is None:
-        raise InputError(
+        raise MissingFeaturesError(
             "The graph has no node features; give a table [nodes, features] (X of a pair, data.x of a Data, the nodes' "
             f"attribute x by networkx.set_node_attributes), {OR_MAKE_THEM}."
         )

@@ -84,19 +84,19 @@ def build_images(
     return data
 
 
-def as_images(X: Any, *, labels: bool = True) -> Data:
+def as_images(X: Any, *, labels: bool = True, image_size: int | None = None, skip_corrupt: bool = False) -> Data:
     """Return the image set in `X`, checked; see `build_images` for its form.
 
     - NumPy arrays (maps of files too) and torch tensors: uint8, [n, height, width] or [n, height, width, channels].
     - A list of PIL images of any kind (see `to_rgb`), arrays or tensors, all of one size. If some are in color and some
       gray, these get three equal channels.
-    - A text or path, as for `sfa.data.load`, or an image set. Labels that are not asked for are left behind, whatever
-      they are. The masks stay, for they say what is to be learned from.
+    - A text or path, as for `sfa.data.load`, with the options of folders, or an image set. Labels that are not asked
+      for are left behind, whatever they are. The masks stay, for they say what is to be learned from.
     """
     if isinstance(X, (str, os.PathLike)):
         from sfa.data.load import load  # which builds images by this module
 
-        data, given = load(X), os.fspath(X)
+        data, given = load(X, image_size=image_size, skip_corrupt=skip_corrupt), os.fspath(X)
     elif isinstance(X, Data):
         data, given = X, "This"
     elif isinstance(X, (np.ndarray, torch.Tensor)) and X.dtype != object:

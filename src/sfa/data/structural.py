@@ -59,7 +59,9 @@ class NodeFeatures:
 
 
 def remark(data: Data) -> str | None:
-    """Say what the features of a graph or graph set were made of; None if it has its own."""
+    """Say what the features of a graph or graph set were made of; None if it came with a table of them."""
+    if data.get("features_note"):
+        return str(data.features_note)
     made_of = getattr(data, "features_of", None)
     what = "set" if task_of(data) == "graph" else "graph"
     return made_of and f"No node features in this {what}: {NodeFeatures(made_of, data.x.shape[1])}"

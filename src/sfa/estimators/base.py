@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -15,14 +16,16 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Data
 
 from sfa.atomic import ensure_writable
-from sfa.data import as_graph, as_graphs, as_images
-from sfa.errors import InputError
+from sfa.data import as_graph, as_graphs, as_images, fingerprint
+from sfa.data.encode import Encode, feature_names
+from sfa.errors import InputError, MissingFeaturesError
 from sfa.explore import most_similar
 from sfa.folders import PathLike
 from sfa.methods import Method
@@ -33,7 +36,7 @@ from sfa.run.large import in_batches, require_memory_for
 from sfa.run.parsing import class_of_method, with_required_options
 from sfa.run.recipe import as_changes
 from sfa.run.sections import names_of
-from sfa.run.source import require_same_features
+from sfa.run.source import require_same_features, require_same_graph
 from sfa.run.train_recipe import training_progress
 from sfa.spectral import SpectralMap
 from sfa.tasks import Task
@@ -49,11 +52,12 @@ READERS: dict[Task, Callable[..., Data]] = {"node": as_graph, "graph": as_graphs
 
 
 @dataclass(eq=False, repr=False)
-class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The arguments of all embedders, and what they do; each keeps the attributes ``kept`` of its data as its own."""
 
     task: ClassVar[Task]
     kept: ClassVar[Mapping[str, type | UnionType]] = {}
+    reading: ClassVar[tuple[str, ...]] = ("node_features",)  # arguments that say how data are read
 
     method: str | type[Method] | Method = "grace"
     spectral: Any = "auto"
@@ -72,11 +76,6 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     verbose: int = 0
     callbacks: Sequence[Callback] | None = None
 
-    def _read(self, X: Any, encode: Any = None) -> Data:
-        options = {} if self.task == "image" else {"node_features": self.node_features}
-        options |= {"encode": encode} if self.task == "node" else {}
-        return READERS[self.task](X, labels=False, **options)
-
     @classmethod
     def from_recipe(cls, recipe: str | Path | Mapping[str, Any], *, device: str = "auto") -> Self:
         """Make an embedder with all settings of a recipe: a name such as ``paper/cora``, a YAML file, a mapping."""
@@ -88,10 +87,13 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         own = {} if cls.task == "image" else {"feature_norm": values.pop("feature_norm")}
         return cls(method, **parts, **own, options=values, random_state=seed, device=device)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any = None, y: Any = None) -> Self:
         """Learn the encoder; labels are not used."""
         recipe, parts = self._recipe()
-        data = self._read(X)
+        data = self._read(X, class_of_method(recipe.method["name"]).transductive)
+        self._rows(X, data[f"{self.task}_ids"])
+        if note := data.get("features_note"):
+            Display().say(note)
         recipe = recipe.settled(data)
         method, statistics = recipe.build_for(data, parts=parts), recipe.statistics(data)
         prepared = recipe.prepare(data, statistics)
@@ -105,11 +107,12 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         with training_progress(display, "training", recipe.training.epochs) as shown:
             train(method, prepared, **settings, callbacks=[keep_metrics, shown, *(self.callbacks or ())])
         self.history_ = history
-        facts = {name: getattr(data, name, None) for name in self.kept}
-        self._adopt(recipe, method, data.num_features, facts, statistics)
+        digest = fingerprint(data) if data.get("features_of") else None
+        facts = {"in_features": data.num_features, "digest": digest}
+        self._adopt(recipe, method, facts | {name: getattr(data, name, None) for name in self.kept}, statistics)
         self.embedding_ = self._embed(prepared)
         setattr(self, f"{self.task}_ids_", data[f"{self.task}_ids"])
-        self._edges = data.get("edge_index")
+        self._edges: Any = data.edge_index if self.task == "node" else None
         return self
 
     def _asked(self) -> set[str]:
@@ -117,17 +120,54 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         own = {"training.epochs": self.epochs, "sampler.batch_size": self.batch_size}
         return {path for path, value in own.items() if value is not None} | {*(self.options or {})}
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def transform(self, X: Any) -> Any:
         """Return embeddings, one row per item, of the data it was fitted to or of other data."""
         check_is_fitted(self, "method_", msg="This %(name)s is not fitted yet: call fit() or load() first.")
-        data = self._read(X, getattr(self, "encoding_", None) or "none")
-        features_of = self.features_of_ if "features_of" in self.kept else data.get("features_of")
-        require_same_features(data, self.n_features_in_, features_of, "this embedder was fitted to")
-        return self._embed(self.recipe_.prepare(data, self._statistics))
+        return self._output(*self._transformed(X))
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float32]:
+    def fit_transform(self, X: Any = None, y: Any = None) -> Any:
         """Fit, and return the embeddings of the same data, which are read once: they may be a generator of graphs."""
-        return np.array(self.fit(X).embedding_)
+        ids = getattr(self.fit(X), f"{self.task}_ids_")
+        rows = self._rows(X, ids)
+        return self._output(self.embedding_[rows], [ids[row] for row in rows])
+
+    def _read(self, X: Any, transductive: bool, encode: Encode = "auto") -> Data:
+        options = {name: getattr(self, name) for name in self.reading}
+        options |= {} if self.task == "image" else {"encode": encode}
+        try:
+            return READERS[self.task](X, labels=False, **options)
+        except MissingFeaturesError:
+            if not transductive:
+                raise
+            return as_graph(X, labels=False, node_features="degree")  # any will do, for the method uses none
+
+    def _rows(self, X: Any, ids: Sequence[Any]) -> Sequence[int]:
+        """Return the rows of the fitted data that are asked for: all."""
+        return range(len(ids))
+
+    def _transformed(self, X: Any) -> tuple[NDArray[np.float32], Sequence[Any]]:
+        """Return embeddings and ids."""
+        data = self._read(X, self.method_.transductive, getattr(self, "encoding_", None) or "none")
+        if not self.method_.transductive:
+            features_of = self.features_of_ if "features_of" in self.kept else data.get("features_of")
+            require_same_features(data, self.n_features_in_, features_of, "this embedder was fitted to")
+            require_same_graph(data, self._facts["digest"])
+        return self._embed(self.recipe_.prepare(data, self._statistics)), data[f"{self.task}_ids"]
+
+    def _output(self, z: NDArray[np.float32], ids: Sequence[Any]) -> Any:
+        """Return embeddings as ``set_output`` says; a data frame has the ids as its index."""
+        is_frame = _get_output_config("transform", self)["dense"] == "pandas"
+        return pd.DataFrame(z, index=pd.Index(ids, name=f"{self.task}_id")) if is_frame else z
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1] if hasattr(self, "embedding_") else self.method_.width)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.no_validation, tags.input_tags.two_d_array = True, False  # data are graphs or images
+        tags.input_tags.sparse, tags.transformer_tags.preserves_dtype = True, []
+        return tags
 
     def most_similar(self, one: Any, k: int = 10) -> pd.DataFrame:
         """Return the ``k`` items of the fit that are most similar to one, given by its id, with their cosines."""
@@ -140,15 +180,15 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "method_", msg="This %(name)s is not fitted yet: there is nothing to save.")
         path = Path(path)
         ensure_writable(path)
-        meta = {
-            "format": FORMAT,
-            "recipe": self.recipe_.as_dict(),
-            "in_features": self.n_features_in_,
-            "node_features": getattr(self, "node_features", None),
-            **{name: getattr(self, f"{name}_") for name in self.kept},
-        }
-        statistics = {f"{STATISTICS}{name}": value for name, value in self._statistics.items()}
-        save_tensors(path, {**self.method_.state_dict(), **statistics}, meta)
+        meta = {"format": FORMAT, "recipe": self.recipe_.as_dict(), **self._facts}
+        meta |= {name: getattr(self, name) for name in self.reading}
+        tensors = {**self.method_.state_dict()}
+        tensors |= {f"{STATISTICS}{name}": value for name, value in self._statistics.items()}
+        if hasattr(self, "embedding_"):
+            ids = np.frombuffer(json.dumps(getattr(self, f"{self.task}_ids_")).encode(), np.uint8)
+            tensors |= {"fit/embedding": torch.from_numpy(self.embedding_), "fit/ids": torch.from_numpy(ids.copy())}
+            tensors |= {} if self._edges is None else {"fit/edges": self._edges}
+        save_tensors(path, tensors, meta)
 
     @classmethod
     def load(
@@ -161,6 +201,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         again, for instance ``encoder=my_gat``. ``method`` may also be a class that cannot be found by its name.
         """
         weights, meta = load_tensors(Path(path))
+        z, ids, edges = (weights.pop(f"fit/{name}", None) for name in ("embedding", "ids", "edges"))
         not_an_embedder = InputError(f"{path} is not an embedder of this version of sfa: fit it again.")
         if meta.get("format") != FORMAT or not isinstance(meta.get("recipe"), dict):
             raise not_an_embedder
@@ -192,8 +233,12 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if "method" in parts:  # which has its own parts
             loaded.set_params(**{kind: cls().get_params()[kind] for kind in KINDS})
         loaded.set_params(**given)
-        loaded.node_features = meta.get("node_features")
-        loaded._adopt(recipe, fitted, meta["in_features"], {name: meta.get(name) for name in cls.kept}, statistics)
+        loaded.set_params(**{name: meta[name] for name in cls.reading if name in meta})
+        facts = {name: meta.get(name) for name in ("in_features", "digest", *cls.kept)}
+        loaded._adopt(recipe, fitted, facts, statistics)
+        if z is not None and ids is not None:  # which older files do not have
+            loaded.embedding_, loaded._edges = z.numpy(), edges
+            setattr(loaded, f"{cls.task}_ids_", json.loads(ids.numpy().tobytes()))
         return loaded
 
     def _recipe(self) -> tuple[Recipe, dict[str, Any]]:
@@ -248,17 +293,18 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"{name} embeds {task}s, not {cls.task}s: use sfa.{task.capitalize()}Embedder.")
 
     def _adopt(
-        self,
-        recipe: Recipe,
-        method: Method,
-        in_features: int,
-        facts: Mapping[str, Any],
-        statistics: Mapping[str, torch.Tensor],
+        self, recipe: Recipe, method: Method, facts: Mapping[str, Any], statistics: Mapping[str, torch.Tensor]
     ) -> None:
-        self.recipe_, self.method_, self.n_features_in_ = recipe, method.eval(), in_features
+        """Set the attributes of the fit, by the facts about its data that a file keeps too."""
+        self.recipe_, self.method_, self._facts = recipe, method.eval(), facts
         self._statistics = statistics  # of the features; none of embedders that were saved before version 0.2.0
-        for name, value in facts.items():
-            setattr(self, f"{name}_", value)
+        self.n_features_in_ = facts["in_features"]
+        self.__dict__.pop("feature_names_in_", None)
+        names = feature_names(facts.get("encoding") or {})
+        if len(names) == self.n_features_in_:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        for name in self.kept:
+            setattr(self, f"{name}_", facts[name])
 
     def _embed(self, data: Data) -> NDArray[np.float32]:
         if self.task != "image":  # of which the method moves some at a time

@@ -26,11 +26,13 @@ from sfa.run.health import Health, health_of
 from sfa.run.recipe import Recipe, load_recipe
 from sfa.run.source import (
     Source,
+    is_known,
     recorded,
     recorded_source,
     require_present,
     require_same_data,
     require_same_features,
+    require_same_graph,
     with_labels,
 )
 from sfa.tasks import num_items, task_of
@@ -193,8 +195,9 @@ def open_runs(
 
 def open_for(folder: RunFolder, source: Source) -> Run:
     """Open a trained run with other data than its own, which must have the same features."""
-    if source.in_memory or source.features is not None:
-        source = replace(source, encode=folder.record.get("encoding") or "none")
+    encoding = folder.record.get("encoding")
+    if source.in_memory or source.features is not None or (encoding and not is_known(source.dataset)):
+        source = replace(source, encode=encoding or "none")
     try:
         return _assemble(folder, source.load(), own=False)
     except InputError as error:
@@ -213,7 +216,9 @@ def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
     elif task_of(data) == "node" and resolve("method", recipe.method["name"]).task == "graph":
         this = f"The run in {folder.path} embeds whole graphs, and {data.name} is one"
         raise InputError(f"{this}: put its file into a folder, which is a set.")
-    features_of = folder.record.get("features_of", data.get("features_of"))
+    else:
+        require_same_graph(data, recorded(folder, "fingerprint", str))
+    features_of = data.get("features_of") if own else folder.record.get("features_of", data.get("features_of"))
     require_same_features(data, recorded(folder, "in_features", int), features_of, trained)
     method = recipe.build_for(data)
     if method.transductive and data.num_nodes != recorded(folder, "nodes", int):

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from torch.utils.data import DataLoader
 from torch_geometric.data import Data, Dataset
 
 from sfa.data import as_graph, as_graphs, as_images, describe, find, fingerprint, left_out_remark, load, remark
-from sfa.data.convert import is_one_graph
+from sfa.data.convert import holds_edges, is_one_graph, own_name
+from sfa.data.encode import Encode
 from sfa.data.labels import set_labels
 from sfa.data.load import LoadedByFunction
-from sfa.data.readers.edge_list import OLD_RULES
+from sfa.data.readers.edge_list import OLD_RULES, EdgeColumns
 from sfa.data.readers.image_folder import holds_images
 from sfa.data.readers.tables import read_labels
 from sfa.errors import InputError
@@ -52,12 +54,17 @@ class Source:
     @property
     def dataset(self) -> str | None:
         """The name by which there may be recipes for these data."""
-        name = getattr(self.data, "name", None) if self.in_memory else self.data
-        return None if name is None else str(name)
+        return own_name(self.data) if self.in_memory or self.data is None else str(self.data)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What is said of the columns of edges."""
+        return EdgeColumns(self.source, self.target, self.weight, self.bipartite).given
 
     def check(self) -> None:
         """Raise if there are options for data that were not named, or for data in memory."""
-        others = ("data", "data_root", "node_features", "encode")
+        of_edges = EdgeColumns.__annotations__ if self.in_memory else ()
+        others = ("data", "data_root", "node_features", "encode", *of_edges)
         of_files = [key for key, value in vars(self).items() if key not in others and value]
         if self.in_memory and of_files:
             raise InputError(f"{' and '.join(of_files)} belong to files: data in memory have their own.")
@@ -70,7 +77,7 @@ class Source:
         """Read the data, and show the progress of reading a folder of images."""
         self.check()
         if self.in_memory:
-            return _read_object(self.data, self.node_features, self.encode)
+            return _read_object(self.data, self.node_features, self.encode or "auto", self.columns)
         if not self.data:
             raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
         options = {key: value for key, value in vars(self).items() if key not in ("data", "data_root")}
@@ -102,18 +109,21 @@ def _absolute(path: str | Path) -> str:
     return os.path.realpath(expand_user(path))  # which raises on no loop of links
 
 
-def _read_object(obj: Any, node_features: str | None, encode: Any) -> Data:
+def _read_object(obj: Any, node_features: str | None, encode: Encode, columns: Mapping[str, Any]) -> Data:
     """Return a graph, graphs or images in memory as PyG ``Data``."""
-    name = obj.name if isinstance(getattr(obj, "name", None), str) else None
+    name = own_name(obj)
     if isinstance(obj, Dataset) and len(obj) == 1:
         obj = obj[0]
     task = task_of(obj) if isinstance(obj, Data) else None
-    of_graphs = isinstance(obj, list) and bool(obj) and is_one_graph(obj[0])
-    if task == "graph" or of_graphs or isinstance(obj, Dataset | DataLoader):
-        return as_graphs(obj, name=name, node_features=node_features)
-    if task == "image" or isinstance(obj, np.ndarray | Tensor | list):
+    first = obj[0] if isinstance(obj, list) and obj else None
+    of_graphs = task == "graph" or is_one_graph(first) or isinstance(obj, Dataset | DataLoader)
+    of_images = isinstance(obj, np.ndarray | Tensor | list) and not of_graphs and not holds_edges(obj)
+    if (of_graphs or of_images or task == "image") and columns.keys() - ({"weight"} if of_graphs else set()):
+        raise InputError(f"{' and '.join(columns)} belong to tables of edges: leave them out.")
+    if task == "image" or of_images:
         return as_images(obj)
-    return as_graph(obj, name=name, node_features=node_features, encode=encode)
+    options = {"name": name, "node_features": node_features, "encode": encode, **columns}
+    return as_graphs(obj, **options) if of_graphs else as_graph(obj, **options)
 
 
 def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **moved: Any) -> Source:
@@ -124,10 +134,13 @@ def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **mo
     known = {one.name: given[one.name] for one in fields(Source) if one.name in given}
     may_have_edges = known.get("data") and find(known["data"]) is None and not holds_images(known["data"])
     old = {} if "weight" in given or not may_have_edges else {"weight": OLD_RULES}
+    if may_have_edges and Path(known["data"]).is_dir() and known.get("node_features") is None:
+        known["node_features"] = folder.record.get("features_of")  # where attributes of nodes did not count yet
     source = Source(**{"data": None, **old, **known})
     moved = {key: value for key, value in {**moved, "data_root": data_root}.items() if value is not None}
     new = replace(source, **moved)
-    return Source(new.data, node_features=source.node_features) if new.in_memory else new
+    in_memory = Source(new.data, node_features=source.node_features, **source.columns)
+    return in_memory if new.in_memory else new
 
 
 def is_known(dataset: str | None) -> bool:
@@ -175,6 +188,15 @@ def require_same_features(data: Data, in_features: int, features_of: str | None,
         raise InputError(f"{found}; {trained} {in_features}.")
 
 
+def require_same_graph(data: Data, digest: str | None) -> None:
+    """Raise if features were made that mean nothing in another graph, and this is not that of training."""
+    if data.get("features_of") in ("spectral", "random") and digest not in (None, fingerprint(data)):
+        raise InputError(
+            f"The {data.features_of} features of another graph than that of training mean something else: train with "
+            "features of your own, or with node_features='degree' (--node-features), to embed other graphs."
+        )
+
+
 def with_labels(data: Data, labels: str | Path) -> Data:
     """Return data that have no labels with those of a table (id, label)."""
     if data.get("y") is not None:
@@ -190,8 +212,7 @@ def with_labels(data: Data, labels: str | Path) -> Data:
 
 def tell_of_data(data: Data, display: Display) -> None:
     """Say what was read of an edge list, how features were encoded or made, and what was left out."""
-    read, note = describe(data) if "edges_read" in data else None, data.get("encoding_note")
     real = "Labels are real numbers, and so scores are of regression." if has_targets(data) else None
-    for message in (read, note, real, remark(data), left_out_remark(data)):
+    for message in (describe(data) if "edges_read" in data else None, real, remark(data), left_out_remark(data)):
         if message is not None:
             display.say(message)

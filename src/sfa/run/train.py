@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from sfa.atomic import ensure_writable
 from sfa.distributed import barrier_and_destroy, broadcast_object, rank, translate_connection_errors
-from sfa.errors import InputError, unknown_name
+from sfa.errors import InputError, MissingFeaturesError, unknown_name
 from sfa.export import ExportError, check_export
 from sfa.folders import expand_user
 from sfa.methods import available_methods
@@ -23,7 +23,7 @@ from sfa.run.display import Display, display_of
 from sfa.run.embed import embed_run, refuse_own_data
 from sfa.run.evaluate import evaluate_run
 from sfa.run.health import Health
-from sfa.run.parsing import label_of
+from sfa.run.parsing import class_of_method, label_of
 from sfa.run.recipe import GivenRecipe, Recipe, as_changes, load_recipe
 from sfa.run.report import REPORT, report_run
 from sfa.run.run import Run, set_threads
@@ -67,11 +67,12 @@ def train_run(
 ) -> Run:
     """Train embeddings of a graph's nodes, of many graphs or of images, without labels.
 
-    ``features`` to ``data_root`` say how files are read; they are the options of ``sfa train``.
+    ``features`` to ``data_root`` say how files are read; they are the options of ``sfa train``. ``source`` to
+    ``bipartite`` name columns of a DataFrame of edges too, and ``weight`` an attribute of the edges of NetworkX.
 
     Args:
-        data: A data set's name, a file, a folder of graphs or images, or an object: a PyG ``Data`` or data set, a list
-            of graphs, an array of images.
+        data: A data set's name, a file, a folder of graphs or images, or an object: whatever
+            :func:`~sfa.data.as_graph` takes, a PyG data set, a list of graphs, an array of images.
         recipe: A shipped recipe's name, a YAML file, a mapping or a recipe. Default: the data set's own, or that of
             ``neighbor-contrast`` for a graph, ``graphcl`` for graphs, ``simclr`` for images.
         set: Changes of the recipe by path: ``{"encoder.layers": 3}``.
@@ -110,13 +111,15 @@ def train_run(
                 _check_out(path)
                 _lock(path, held)
             task = origin.task()
-            raw = _load(origin, display) if task is None else None  # on which the recipe depends
+            if task is None:  # the recipe depends on the data
+                origin, raw = _load(origin, display, lambda: asked_recipe(recipe, "node", origin.dataset, asked))
             settled = asked_recipe(recipe, task or task_of(raw), origin.dataset, asked)
         if settled.training.precision != "32":
             fabric = make_fabric(device, settled.training.precision)
         if raw is None and not resume:
             _check_before_reading(settled, task, origin, path)
-        raw = _load(origin, display) if raw is None else raw
+        if raw is None:
+            origin, raw = _load(origin, display, lambda: settled)
         settled = settled.settled(raw)
         if resume:
             require_same_data(folder, raw)
@@ -245,10 +248,17 @@ def _lock(path: Path, held: ExitStack) -> None:
         broadcast_object(path)
 
 
-def _load(source: Source, display: Display) -> Data:
-    data = source.load(display)
+def _load(source: Source, display: Display, recipe: Callable[[], Recipe]) -> tuple[Source, Data]:
+    """Read the data, and say what was read; if they lack features, and the recipe's method uses none, make some."""
+    try:
+        data = source.load(display)
+    except MissingFeaturesError:
+        if not class_of_method(recipe().method["name"]).transductive:
+            raise
+        source = replace(source, node_features="degree")
+        data = source.load(display)
     tell_of_data(data, display)
-    return data
+    return source, data
 
 
 def _folder_to_resume(out: Path | None, source: Source, report: bool) -> tuple[RunFolder, Source]:

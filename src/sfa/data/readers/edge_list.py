@@ -64,18 +64,40 @@ def read_edge_list(
     table = TextTable(path)
     frame = table.read_text()
     nodes = None if ids is None else pd.Index([str(one) for one in ids])
-    is_old = asked.weight == OLD_RULES
     has_header = bool({asked.source, asked.target, asked.weight} - {None, NONE, OLD_RULES})
     has_header = has_header or _has_header(frame, nodes, path)
     names: list[str] = frame.iloc[0].tolist() if has_header else []
     rows = frame.iloc[int(has_header) :]
     if rows.empty and ids is None:
         raise InputError(f"{path} has a header and no edges.")
+    return read_edges(rows.set_axis(rows.index + table.skip + 1), names, ids, others, asked, path)
+
+
+def read_edge_frame(frame: Any, ids: Sequence[Any] | None = None, asked: EdgeColumns = BY_NAME) -> Data:
+    """Return the edges of a data frame as `read_edge_list` does those of a file; its index counts if it has a name."""
+    frame = (frame.reset_index() if any(frame.index.names) else frame.reset_index(drop=True)).rename(columns=str)
+    names = [] if list(frame.columns) == [str(i) for i in range(frame.shape[1])] else list(frame.columns)
+    texts = frame.astype(str).where(frame.notna(), "").set_axis(range(frame.shape[1]), axis=1)
+    if texts.empty and ids is None:
+        raise InputError("The table of edges has no rows.")
+    raw = read_edges(texts.apply(lambda column: column.str.strip()), names, ids, (), asked, "The table of edges")
+    if ids is None and not asked.bipartite and not all(map(pd.api.types.is_integer_dtype, frame.dtypes.iloc[raw.ends])):
+        raw.node_ids = [str(one) for one in raw.node_ids]  # text stays text, which is how it is looked up
+    return raw
+
+
+def read_edges(
+    rows: Any, names: list[str], ids: Sequence[Any] | None, others: Iterable[str], asked: EdgeColumns, path: Path | str
+) -> Data:
+    """Return the edges of a table of texts; errors name it by its `path` or what it is, and its rows by their index."""
+    nodes = None if ids is None else pd.Index([str(one) for one in ids])
+    is_old = asked.weight == OLD_RULES
     source, target, weight = _find_old(names, rows, path) if is_old else _find_columns(names, rows, asked, path)
     ends = rows[[source, target]].set_axis(["source", "target"], axis=1)
     empty = (ends == "").any(axis=1)
     if empty.any() and not is_old:
-        lines = [f"line {table.skip + row + 1} ({one!r} - {other!r})" for row, one, other in ends[empty].itertuples()]
+        unit = "line" if isinstance(path, Path) else "row"
+        lines = [f"{unit} {row} ({one!r} - {other!r})" for row, one, other in ends[empty].itertuples()]
         more = f" and {len(lines) - 3} more" if len(lines) > 3 else ""
         raise InputError(
             f"{path} has edges without a source or a target: {', '.join(lines[:3])}{more}; fill or remove these rows."
@@ -93,11 +115,13 @@ def read_edge_list(
         first = (edges < 0).any(axis=0).argmax()
         pair = ends.iloc[first].tolist()
         strange = pair[(edges[:, first] < 0).argmax()]
+        is_file = isinstance(path, Path)
+        hint = "if it is the header, call its columns source and target" if is_file else "a pair is (nodes, edges)"
         raise InputError(
             f"{path} has an edge {pair[0]!r} - {pair[1]!r}, but the features have no node {strange!r} (they have "
-            f"{len(ids)}, from {ids[0]!r} to {ids[-1]!r}); if it is the header, call its columns source and target."
+            f"{len(ids)}, from {ids[0]!r} to {ids[-1]!r}); {hint}."
         )
-    raw = Data(edge_index=edges, node_ids=list(ids), num_nodes=len(ids))
+    raw = Data(edge_index=edges, node_ids=list(ids), num_nodes=len(ids), ends=[source, target])
     if weight is not None:
         wrong = next((text for text in rows[weight] if not is_number(text)), None)
         if wrong is not None:
@@ -106,7 +130,7 @@ def read_edge_list(
                 "or none."
             )
         raw.edge_weight = np.array(rows[weight].tolist(), dtype=float)
-    raw.edges_read = _summary(names, frame.shape[1], (source, target, weight), edges, raw.edge_weight)
+    raw.edges_read = _summary(names, rows.shape[1], (source, target, weight), edges, raw.edge_weight)
     if names and not asked.bipartite and isinstance(ids[0], int):
         raw.edges_note = _note_on_kinds(names[source], names[target], ends)
     return raw
@@ -156,7 +180,7 @@ def _has_header(frame: Any, nodes: Any, path: Path) -> bool:
     )
 
 
-def _find_columns(names: list[str], rows: Any, asked: EdgeColumns, path: Path) -> tuple[int, int, int | None]:
+def _find_columns(names: list[str], rows: Any, asked: EdgeColumns, path: Path | str) -> tuple[int, int, int | None]:
     """Return the columns of sources, targets and weights: as asked, else by usual names, else the first that are left.
 
     A weight is never guessed: it has a usual name, or is the third column of a table without a header.
@@ -175,7 +199,7 @@ def _find_columns(names: list[str], rows: Any, asked: EdgeColumns, path: Path) -
             places = (row.index(key) for row in (lower, keys) for key in usual if key in row)
             return next((place for place in places if names[place] not in asked.given.values()), None)
         if name not in names:
-            raise InputError(f"{path} has no column {name!r}; its first row is {', '.join(map(repr, names))}.")
+            raise InputError(f"{path} has no column {name!r}; its columns are {', '.join(map(repr, names))}.")
         return names.index(name)
 
     source, target = find(asked.source, SOURCE), find(asked.target, TARGET)
@@ -194,7 +218,7 @@ def _find_columns(names: list[str], rows: Any, asked: EdgeColumns, path: Path) -
     return first, second, weight
 
 
-def _find_old(names: list[str], rows: Any, path: Path) -> tuple[int, int, int | None]:
+def _find_old(names: list[str], rows: Any, path: Path | str) -> tuple[int, int, int | None]:
     """Return the columns as versions before 0.2.0 found them, which took any third column of numbers as the weight."""
     width, keys = rows.shape[1], [name.lower() for name in names]
     usual = (OLD_SOURCE, OLD_TARGET, OLD_WEIGHT)

@@ -27,7 +27,7 @@ from sfa.data.readers.pickled import check_torch_file
 from sfa.data.readers.tables import SUFFIXES as FEATURE_SUFFIXES
 from sfa.data.readers.tables import parse_ids, read_features, read_labels, read_pairs
 from sfa.data.structural import OR_MAKE_THEM, NodeFeatures
-from sfa.errors import InputError
+from sfa.errors import InputError, MissingFeaturesError
 from sfa.folders import PathLike, existing, require_regular_file
 from sfa.memory import memory_bytes, require_memory
 
@@ -63,7 +63,7 @@ def read_graph(
                 f"{full} is a folder of graphs, so leave out features= (--features): those of the graph NAME are "
                 "looked for in NAME.features.csv or NAME.features.npy there."
             )
-        return read_graph_folder(full, labels, node_features, columns)
+        return read_graph_folder(full, labels, node_features, columns, encode or "auto")
     if find_smiles(full):
         given = {"features": features, "node-features": node_features, **columns.given}
         return read_molecules(full, None if labels is None else existing(labels, "label"), given)
@@ -80,7 +80,7 @@ def read_graph(
         if is_set:
             raise InputError(f"{full} is a graph set, which has its features in the same file: leave out {features}.")
         join_features(raw, table)
-    if not is_set and raw.x is None and node_features is None:
+    if not is_set and raw.x is None and node_features is None and getattr(raw.get("attributes"), "empty", True):
         raise _no_features(full)
     if label_path is not None:
         if raw.y is not None:
@@ -90,12 +90,12 @@ def read_graph(
         ids = raw.get("graph_ids" if is_set else "node_ids")
         count = len(raw.ptr) - 1 if is_set else count_nodes(raw.x, raw.get("num_nodes"), raw.edge_index)
         raw.y = read_labels(label_path, range(count) if ids is None else ids, "graph" if is_set else "node")
-    data = build(raw, name=full.stem, node_features=node_features)
-    data.update({key: raw[key] for key in ("edges_read", "edges_note") if raw.get(key)})
-    return data
+    return build(raw, name=full.stem, node_features=node_features, encode=encode or "auto")
 
 
-def read_graph_folder(folder: Path, labels: PathLike | None, node_features: str | None, columns: EdgeColumns) -> Data:
+def read_graph_folder(
+    folder: Path, labels: PathLike | None, node_features: str | None, columns: EdgeColumns, encode: Encode
+) -> Data:
     """Read the graphs of a folder, in the order of their file names; a graph is called by its file's name.
 
     Each file that `read_graph` can read is a graph; others, and folders, are left alone. `NAME.features.csv` (or
@@ -131,19 +131,21 @@ def read_graph_folder(folder: Path, labels: PathLike | None, node_features: str 
     raw = join_graphs([_read_member(graph, tables.get(graph.stem), columns) for graph in graphs], ids)
     if label_path is not None:
         raw.y = read_labels(label_path, ids, "graph")
-    return build(raw, name=folder.resolve().name or "graphs", node_features=node_features)
+    return build(raw, name=folder.resolve().name or "graphs", node_features=node_features, encode=encode)
 
 
 def _read_raw(
     path: Path, table: Data | None, labels: Path | None, node_features: str | None, columns: EdgeColumns
 ) -> Data:
     """Read a graph file; an edge list takes its nodes from the features, or from itself and the labels."""
-    if path.suffix.lower() in READERS:
-        if columns.given:
-            options = ", ".join(f"--{key} ({key}=)" for key in columns.given)
+    suffix = path.suffix.lower()
+    if suffix in READERS:
+        needless = columns.given.keys() - ({"weight"} if suffix in (".gml", ".graphml") else set())
+        if needless:
+            options = ", ".join(f"--{key} ({key}=)" for key in columns.given if key in needless)
             raise InputError(f"{path} is no edge list (.csv, .tsv, .txt), so leave out {options}.")
         with explain_damage(path):
-            return READERS[path.suffix.lower()](path)
+            return READERS[suffix](path, **columns.given)
     if table is None and node_features is None:
         raise _no_features(path)
     ids = None if table is None else table.get("node_ids") or range(len(table.x))
@@ -152,8 +154,8 @@ def _read_raw(
         return read_edge_list(path, ids, others, columns)
 
 
-def _no_features(path: Path) -> InputError:
-    return InputError(
+def _no_features(path: Path) -> MissingFeaturesError:
+    return MissingFeaturesError(
         f"{path} has no node features; give them with features=FILE (--features FILE), a .csv or .parquet (first "
         "column the node id) or a .npy (row i for node i), put them into the file (x or attr_data in .npz, x in .pt, "
         f"node attribute x in .gml and .graphml; an edge list has none), {OR_MAKE_THEM}."
@@ -186,7 +188,7 @@ def join_features(raw: Data, table: Data) -> None:
     if raw.y is not None and table.y is not None:
         raise InputError("Labels are given twice: in the graph file and in the feature file's column 'label'.")
     raw.x, raw.y = table.x, raw.y if table.y is None else table.y
-    raw.encoding, raw.encoding_note = table.get("encoding"), table.get("encoding_note")
+    raw.encoding, raw.features_note = table.get("encoding"), table.get("features_note")
     if table.get("node_ids") is None:
         return
     row_of = {str(one): row for row, one in enumerate(table.node_ids)}
@@ -271,7 +273,7 @@ def read_torch(path: Path) -> Data:
     return loaded
 
 
-def read_networkx(path: Path) -> Data:
+def read_networkx(path: Path, weight: str | None = None) -> Data:
     """Read a GML or GraphML file by its attributes (see `from_networkx`); in GML `label` names the node, not a class.
 
     GraphML has no lists: features are written as one text, such as "0.5 1 0" or "[0.5, 1, 0]".
@@ -290,7 +292,7 @@ def read_networkx(path: Path) -> Data:
     else:
         _check_graphml(path)
         graph = nx.read_graphml(path)
-    raw = from_networkx(graph)
+    raw = from_networkx(graph, weight=weight)
     raw.node_ids, raw.name = list(parse_ids(raw.node_ids)), None
     return raw
 

@@ -155,12 +155,10 @@ def read_features(path: Path, encode: Encode = "auto") -> Data:
     if suffix not in SUFFIXES:
         raise InputError(f"Features cannot be read from {path}: its suffix must be one of {', '.join(SUFFIXES)}.")
     with explain_damage(path):
-        is_npy = suffix == ".npy"
-        table = (
-            Data(x=np.lib.format.open_memmap(path, mode="r"))
-            if is_npy
-            else _parse_frame(_read_frame(path), path, encode)
-        )
+        if suffix == ".npy":
+            table = Data(x=np.lib.format.open_memmap(path, mode="r"))
+        else:
+            table = parse_frame(_read_frame(path), path, encode)
     if table.x.ndim != 2 or len(table.x) == 0:
         raise InputError(f"{path} holds features of shape {list(table.x.shape)}, but [nodes, features] is needed.")
     return table
@@ -192,7 +190,8 @@ def _read_frame(path: Path) -> Any:
     return frame
 
 
-def _parse_frame(frame: Any, path: Path, encode: Encode) -> Data:
+def parse_frame(frame: Any, path: Path | str, encode: Encode) -> Data:
+    """Return `x`, `node_ids` and `y` of a data frame as `read_features` does those of a file; errors name its path."""
     names = [str(name) for name in frame.columns]
     if frame.empty:
         raise InputError(f"{path} has no rows; it needs one a node, first the node id, then numbers.")
@@ -205,7 +204,7 @@ def _parse_frame(frame: Any, path: Path, encode: Encode) -> Data:
     if repeated:
         raise InputError(f"{path} has the node id {str(repeated[0])!r} more than once; ids must be unique.")
     x, encoding, note = encode_frame(frame.iloc[:, columns].set_axis(ids), encode, str(path))
-    table = Data(x=x, node_ids=parse_ids(ids), encoding=encoding, encoding_note=note)
+    table = Data(x=x, node_ids=parse_ids(ids), encoding=encoding, features_note=note)
     if label is not None:
         labels = frame.iloc[:, label]
         if not pd.api.types.is_numeric_dtype(labels.dtype):
