@@ -78,5 +78,6 @@ def sentence_of(error: Exception) -> str:
     if is_out_of_memory(error):
         return f"Not enough memory: train in batches by --batch-size, or with a smaller --hidden ({reason})."
     if isinstance(error, OSError):
-        return f"{type(error).__name__}: {reason} (--debug shows where)"
+        named = f"{shortened(str(error.filename))} cannot be used: {error.strerror}" if error.filename else reason
+        return f"{named} (--debug shows where)."
     return f"Unforeseen {type(error).__name__}: {reason} (please report it, with what --debug shows)"
