@@ -65,6 +65,11 @@ def test_columns_on_different_scales_are_standardized() -> None:
     assert torch.equal(raw[:, 2], torch.zeros(50)), "a constant column says nothing"
     alone = BASELINES["node"]["propagated features"](build_graph(people.astype(np.float32), edges))[2, :3]
     np.testing.assert_allclose(alone, raw[2] / np.linalg.norm(raw[2]), atol=1e-5)
+    kinds = np.eye(6, dtype=np.float32)[np.arange(50) % 6]
+    table = np.concatenate([people[:, :1], kinds], axis=1).astype(np.float32)  # an age beside categories
+    assert BASELINES["node"]["raw features"](build_graph(table, edges))[:, 0].std() < 1.1
+    divided = build_graph(table / table.sum(1, keepdims=True), edges)
+    assert torch.equal(BASELINES["node"]["raw features"](divided), divided.x), "rows that were scaled stay"
     for x in (rng.poisson(0.3, (50, 3)) * np.array([1, 20, 300]), rng.normal(0, 1, (50, 3)) * np.array([1, 2, 3])):
         graph = build_graph(x.astype(np.float32), edges)
         assert torch.equal(BASELINES["node"]["raw features"](graph), graph.x)

@@ -16,7 +16,7 @@ from sfa.evaluate.inputs import MOST_BYTES, Labels, labels_of
 from sfa.evaluate.protocols import Classification, Embedder, Protocol
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split
-from sfa.graph.features import column_statistics
+from sfa.graph.features import are_measurements, column_statistics
 from sfa.graph.histograms import degree_histogram, label_histogram, weisfeiler_lehman
 from sfa.nn.image_encoder import to_float
 from sfa.nn.layers import dropout
@@ -34,15 +34,19 @@ SupervisedModel = Literal["mlp", "gcn"]
 
 
 def raw_features(graph: Data) -> Tensor:
-    """Return the features; dense columns on different scales, an age and an income say, are standardized."""
+    """Return the features, standardized if columns are on different scales, as an age and an income are."""
     x: Tensor = graph.x
-    if x.layout == torch.sparse_csr or 2 * int(x.count_nonzero()) < x.numel():
+    if x.layout == torch.sparse_csr:
         return x
     mean, deviation = column_statistics(x)
-    known = deviation[deviation.isfinite()]  # of columns that are not constant
-    if len(known) == 0 or known.max() < SCALES * known.min():
-        return x
-    return ((x - mean) / deviation).float()
+    if 2 * int(x.count_nonzero()) >= x.numel():
+        known = deviation[deviation.isfinite()]  # of columns that are not constant
+        have_scales = len(known) > 0 and bool(known.max() >= SCALES * known.min())
+    else:  # some may be measurements beside categories, unless rows were divided by their sums
+        sums = torch.linalg.vector_norm(x, ord=1, dim=1)
+        are_scaled = bool(sums.amax() <= 1.001 * sums.where(sums > 0, torch.inf).amin())
+        have_scales = not are_scaled and are_measurements(x)
+    return ((x - mean) / deviation).float() if have_scales else x
 
 
 def propagated_features(graph: Data) -> Tensor:

@@ -70,7 +70,11 @@ def health_of(run: Run) -> Health:
         seen = f"effective rank {own[RANK]:.1f}, and {alike:.1%} of their squared length is the same in all"
         warnings.append(f"The embedding has collapsed, {items} look alike ({seen}): try a smaller --lr, {features}.")
     leads = table.iloc[1:-1] - own
-    better = leads.index[(leads[near] > 0) & (leads[auc] > 50 / math.sqrt(count or 1))]  # some two standard errors
+    is_clear = leads[auc] > 50 / math.sqrt(count or 1)  # some two standard errors
+    better, level = (leads.index[(leads[near] > 0) & (leads[auc] > 0) & clear] for clear in (is_clear, ~is_clear))
+    if len(level):
+        seen = "links that were hidden" if task == "node" else items
+        remarks.append(f"Ahead without training, but too little to tell by {count} {seen}: {', '.join(level)}.")
     if len(better):
         advice = "--method propagate, which trains nothing, " if task == "node" else ""
         advice = f"{advice}more --epochs, another --seed, " if method.learns else ""
