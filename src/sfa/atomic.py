@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from sfa.errors import InputError
+from sfa.errors import InputError, translate_os_errors
 
 TEMPORARY = ".*.tmp-????????"  # pattern of the names of temporary folders
 
@@ -31,13 +31,9 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 def refuse_special(path: Path) -> None:
     """Raise if ``path`` is a pipe, a device or a loop of links, which no file must take the place of."""
-    try:
+    with translate_os_errors(f"Cannot write {path}"), suppress(FileNotFoundError, NotADirectoryError):
         if stat.S_IFMT(path.stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
             raise InputError(f"Cannot write {path}: it is a pipe, a device or the like.")
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        raise InputError(f"Cannot write {path}: {error.strerror or error}.") from error
 
 
 @contextmanager
@@ -82,7 +78,7 @@ def write_text(path: Path, text: str) -> None:
 
 def ensure_writable(path: Path) -> None:
     """Raise unless a file can be made at ``path``, before long work whose result goes there."""
-    try:
+    with translate_os_errors(f"Cannot write {path}"):
         if path.is_dir():
             raise InputError(f"Cannot write {path}: it is a folder, a file name is needed.")
         if not path.parent.is_dir():
@@ -90,8 +86,6 @@ def ensure_writable(path: Path) -> None:
         refuse_special(path)
         with temporary_folder(path):
             pass
-    except OSError as error:
-        raise InputError(f"Cannot write {path}: {error.strerror or error}.") from error
 
 
 @contextmanager
