@@ -16,13 +16,7 @@ from torch_geometric.data import Data
 
 from sfa.atomic import locked
 from sfa.errors import InputError, SfaError
-from sfa.folders import (
-    VARIABLE,
-    PathLike,
-    cache_folder,
-    data_root,
-    find_place,
-)
+from sfa.folders import VARIABLE, PathLike, cache_folder, data_root, find_place
 from sfa.tasks import Task
 
 SECONDS = 60  # how long a server may be silent
