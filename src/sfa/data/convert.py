@@ -48,7 +48,7 @@ def as_graph(
     name: str | None = None,
     labels: bool = True,
     node_features: str | None = None,
-    encode: Encode = "auto",
+    encode: Encode = None,
     **columns: Any,
 ) -> Data:
     """Return the graph in `obj`, checked and undirected.
@@ -73,9 +73,10 @@ def as_graph(
     """
     asked = EdgeColumns(**columns)
     if isinstance(obj, (str, os.PathLike)):
-        from sfa.data.load import load  # which reads files by this module
+        from sfa.data.load import find, load  # which reads files by this module
 
-        loaded = load(obj, node_features=node_features, encode=None if encode == "auto" else encode, **columns)
+        encode = None if find(obj) is not None or encode == "auto" else encode  # a named set has numbers only
+        loaded = load(obj, node_features=node_features, encode=encode, **columns)
         check_task(loaded, "node", os.fspath(obj))
         loaded.name = name or loaded.name
         return _copy(loaded, labels)
@@ -120,7 +121,7 @@ def as_graphs(
     labels: bool = True,
     node_features: str | None = None,
     weight: str | None = None,
-    encode: Encode = "auto",
+    encode: Encode = None,
 ) -> Data:
     """Return the graph set in `obj`, checked, each of its graphs undirected; see `build_graphs` for its form.
 
@@ -238,13 +239,14 @@ def _from_pair(x: Any, a: Any, table: Any, columns: EdgeColumns, labels: bool, e
                 f"A is {given.tolist()}, which may be an edge index [2, edges], or have one edge a row [edges, 2]: "
                 "give a list of tuples (source, target), or a sparse adjacency."
             )
+    raw = Data(x=x, node_ids=ids, encoding=encoding, features_note=note)
     if is_sparse(a) or tuple(a.shape) == (num_nodes, num_nodes):
-        edges, weight = adjacency_edges(a, num_nodes)
-        raw = Data(x=x, edge_index=edges, edge_weight=weight, node_ids=ids, num_nodes=num_nodes)
-        return raw.update({"encoding": encoding, "features_note": note})
+        raw.edge_index, raw.edge_weight = adjacency_edges(a, num_nodes)
+        raw.num_nodes = num_nodes
+        return raw
     if len(a.shape) == 2 and 2 in a.shape:
-        edges = a if a.shape[0] == 2 else a.T
-        return Data(x=x, edge_index=edges, node_ids=ids, encoding=encoding, features_note=note)
+        raw.edge_index = a if a.shape[0] == 2 else a.T
+        return raw
     rows, n = ("", "n") if x is None else (f"with {num_nodes} rows of features ", num_nodes)
     raise InputError(
         f"A has shape {list(a.shape)}, but {rows}it must be an adjacency [{n}, {n}] or an edge index, [2, edges] or "
@@ -308,7 +310,7 @@ def _graph_labels(graphs: Sequence[Any], ids: Sequence[int | str]) -> NDArray[An
     return labels
 
 
-def build(raw: Data, *, name: str, node_features: str | None = None, encode: Encode = "auto") -> Data:
+def build(raw: Data, *, name: str, node_features: str | None = None, encode: Encode = None) -> Data:
     """Build the graph, or with `ptr` the graph set, of raw data; `name` counts if they have none of their own."""
     _check_tensors(raw)
     is_set = raw.get("ptr") is not None
@@ -367,6 +369,7 @@ def join_graphs(graphs: Sequence[Any], graph_ids: Sequence[Any] | None = None, w
             f"The graph {ids[0]!r} has {first}, but the graph {ids[other]!r} has {second}; "
             "all graphs need equally many, or none."
         )
+    has_attributes = all(isinstance(one, pd.DataFrame) for one in attributes)
     ptr = np.cumsum([0, *map(len, tables)])
     shifts = np.repeat(ptr[:-1], [index.shape[1] for index in edges])
     return Data(
@@ -375,9 +378,7 @@ def join_graphs(graphs: Sequence[Any], graph_ids: Sequence[Any] | None = None, w
         edge_weight=np.concatenate(weights) if has_weights else None,
         graph_ids=ids,
         ptr=ptr,
-        attributes=pd.concat(attributes, ignore_index=True)
-        if all(isinstance(one, pd.DataFrame) for one in attributes)
-        else None,
+        attributes=pd.concat(attributes, ignore_index=True) if has_attributes else None,
     )
 
 

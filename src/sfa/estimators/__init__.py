@@ -77,7 +77,7 @@ class NodeEmbedder(Embedder):
     feature_norm: str = field(default="auto", kw_only=True)
     graph: Any = field(default=None, kw_only=True)
 
-    def _read(self, X: Any, transductive: bool, encode: Encode = "auto") -> Data:
+    def _read(self, X: Any, transductive: bool, encode: Encode = None) -> Data:
         return super()._read(X if self.graph is None else self.graph, transductive, encode)
 
     def _rows(self, X: Any, ids: Sequence[Any]) -> Sequence[int]:

@@ -128,7 +128,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         rows = self._rows(X, ids)
         return self._output(self.embedding_[rows], [ids[row] for row in rows])
 
-    def _read(self, X: Any, transductive: bool, encode: Encode = "auto") -> Data:
+    def _read(self, X: Any, transductive: bool, encode: Encode = None) -> Data:
         options = {name: getattr(self, name) for name in self.reading}
         options |= {} if self.task == "image" else {"encode": encode}
         try:

@@ -45,7 +45,7 @@ class Source:
     target: str | None = None
     weight: str | None = None
     bipartite: bool = False
-    encode: Any = None  # how a table of features becomes numbers, as for encode_frame; auto, if None
+    encode: Encode = None  # how a table of features becomes numbers, as for encode_frame
 
     @property
     def in_memory(self) -> bool:
@@ -77,7 +77,7 @@ class Source:
         """Read the data, and show the progress of reading a folder of images."""
         self.check()
         if self.in_memory:
-            return _read_object(self.data, self.node_features, self.encode or "auto", self.columns)
+            return _read_object(self.data, self.node_features, self.encode, self.columns)
         if not self.data:
             raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
         options = {key: value for key, value in vars(self).items() if key not in ("data", "data_root")}

@@ -44,7 +44,7 @@ def read_graph(
     labels: PathLike | None = None,
     node_features: str | None = None,
     columns: EdgeColumns = BY_NAME,
-    encode: Encode | None = None,
+    encode: Encode = None,
 ) -> Data:
     """Read the graph in a file, with features and labels from files of their own where the graph file has none.
 
@@ -63,7 +63,7 @@ def read_graph(
                 f"{full} is a folder of graphs, so leave out features= (--features): those of the graph NAME are "
                 "looked for in NAME.features.csv or NAME.features.npy there."
             )
-        return read_graph_folder(full, labels, node_features, columns, encode or "auto")
+        return read_graph_folder(full, labels, node_features, columns, encode)
     if find_smiles(full):
         given = {"features": features, "node-features": node_features, **columns.given}
         return read_molecules(full, None if labels is None else existing(labels, "label"), given)
@@ -73,7 +73,7 @@ def read_graph(
             "given as the folder that they are in."
         )
     label_path = None if labels is None else existing(labels, "label")
-    table = None if features is None else read_features(existing(features, "feature"), encode or "auto")
+    table = None if features is None else read_features(existing(features, "feature"), encode)
     raw = _read_raw(full, table, label_path, node_features, columns)
     is_set = raw.get("ptr") is not None
     if table is not None:
@@ -90,7 +90,7 @@ def read_graph(
         ids = raw.get("graph_ids" if is_set else "node_ids")
         count = len(raw.ptr) - 1 if is_set else count_nodes(raw.x, raw.get("num_nodes"), raw.edge_index)
         raw.y = read_labels(label_path, range(count) if ids is None else ids, "graph" if is_set else "node")
-    return build(raw, name=full.stem, node_features=node_features, encode=encode or "auto")
+    return build(raw, name=full.stem, node_features=node_features, encode=encode)
 
 
 def read_graph_folder(
