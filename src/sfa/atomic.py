@@ -40,7 +40,8 @@ def refuse_special(path: Path) -> None:
 def temporary_folder(path: Path) -> Iterator[Path]:
     """Yield a new folder beside ``path``, which is removed at the end unless it was renamed.
 
-    It is locked while it is in use, as a lock ends with its process; what killed processes have left is removed first.
+    It is locked while in use. A lock ends with its process, so folders that killed processes left are known by it, and
+    are removed first.
     """
     for left in path.parent.glob(TEMPORARY):
         with suppress(OSError):  # in use, or no folder of ours

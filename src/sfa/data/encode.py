@@ -24,8 +24,8 @@ LARGEST = np.finfo(np.float32).max
 def encode_frame(frame: Any, how: Encode = None, name: str = "The table") -> tuple[Any, Encoding | None, str]:
     """Return a data frame as numbers ``(n, d)``, what was learned of its columns, and a sentence about them.
 
-    Numbers, truth values and dates (in days since 1970) are one column each, with the mean in place of missing cells
-    and, if there are any, one more column that tells them. Texts are categories, one column each, the most frequent
+    Numbers, truth values and dates (in days since 1970) are one column each, with the mean in place of missing cells,
+    which one more column marks if there are any. Texts are categories, one column each, the most frequent
     first; a column of too many different texts is left out. With ``how`` learned before, columns are found by their
     names. With ``none`` all cells must be numbers. An error names up to ten defects by index and column.
     """
@@ -113,7 +113,7 @@ def _learn(cells: Any) -> dict[str, Any]:
 
 
 def _defects(cells: Any, missing: NDArray[np.bool_], wrong: NDArray[np.bool_]) -> list[str]:
-    """Name the cells of a column that are wrong; one stands for a column without a number."""
+    """Describe the wrong cells of a column; of a column without any number, only the first."""
     is_whole = len(wrong) > 1 and bool(wrong.all())
     rest, rows = (" (no row has a number)", [0]) if is_whole else ("", np.flatnonzero(wrong).tolist())
     found = []

@@ -91,7 +91,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Learn the encoder; labels are not used."""
         recipe, parts = self._recipe()
         data = self._read(X, class_of_method(recipe.method["name"]).transductive)
-        self._rows(X, data[f"{self.task}_ids"])
+        self._rows(X, data[f"{self.task}_ids"])  # raises before training
         if note := data.get("features_note"):
             Display().say(note)
         recipe = recipe.settled(data)

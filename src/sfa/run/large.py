@@ -29,7 +29,7 @@ def in_batches(
 ) -> Recipe:
     """Return the recipe with sampled batches if the graph is too large for steps on the whole of it, and say so.
 
-    Epochs become as many as have the steps that there were to be. What was ``asked`` for, given by path, stays.
+    There are fewer epochs, so that there are about as many steps. Settings in ``asked``, given by path, stay.
     """
     names = [name for name in method.samplers or ("neighbours",) if name != "whole"]
     if recipe.sampler["name"] != "whole" or not names or any(path.startswith("sampler") for path in asked):

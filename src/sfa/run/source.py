@@ -58,7 +58,7 @@ class Source:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What is said of the columns of edges."""
+        """The options that name columns of edges, as far as they are given."""
         return EdgeColumns(self.source, self.target, self.weight, self.bipartite).given
 
     def check(self) -> None:
@@ -144,7 +144,7 @@ def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **mo
 
 
 def is_known(dataset: str | None) -> bool:
-    """Tell whether this is the name of a data set of ours, of which settings are known, and not of a user's own."""
+    """Tell whether this is the name of a built-in data set, for which settings are known, and not of a user's own."""
     name = (dataset or "").lower()
     has_name = name in known_names("dataset") and not isinstance(find(name), LoadedByFunction)
     return has_name or name.startswith("tu:")

@@ -71,7 +71,7 @@ def load_checkpoint(
     if optimizer is None:
         return progress
     optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
-    # A file has no strides: in others than those of the weights, another loop with other rounding would be taken.
+    # A file has no strides. With others than those of the weights, PyTorch takes another loop that rounds differently.
     for weights, kept in optimizer.state.items():
         for key, value in kept.items():
             if value.shape == weights.shape:
