@@ -397,9 +397,7 @@ def from_networkx(graph: Any, *, labels: bool = True, weight: str | None = None)
         try:
             weights.append(1.0 if weight == NONE else float(value))
         except (TypeError, ValueError):
-            raise InputError(
-                f"The edge {source!r} - {target!r} has the weight {value!r}, which is no number."
-            ) from None
+            raise InputError(f"The edge {source!r} - {target!r} has the weight {value!r}, not a number.") from None
         ends.append((position[source], position[target]))
     raw = Data(edge_index=np.array(ends, dtype=np.int64).reshape(-1, 2).T, edge_weight=weights, num_nodes=len(position))
     raw.node_ids, raw.name = list(position), own_name(graph)

@@ -32,9 +32,7 @@ def writable_cache() -> Path:
     except OSError as error:
         reason = error.strerror or str(error)
     if not os.access(folder, os.W_OK):
-        raise InputError(
-            f"The cache folder {folder} cannot be made or written ({reason}); set XDG_CACHE_HOME to a folder that can."
-        )
+        raise InputError(f"The cache folder {folder} cannot be written ({reason}): set XDG_CACHE_HOME to one that can.")
     return folder
 
 

@@ -157,9 +157,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             digest = tensors.pop(DIGEST, None)  # which older files do not have
             is_whole = digest is None or torch.equal(digest, _digest(tensors, meta))
     except (SafetensorError, OSError, LookupError, ValueError, TypeError, AttributeError, RuntimeError) as error:
-        raise InputError(
-            f"The checkpoint {path} is truncated or is not one of sfa's: {shortened(str(error))}"
-        ) from error
+        raise InputError(f"The checkpoint {path} is truncated or not one of sfa's: {shortened(str(error))}") from error
     if not is_whole:
         raise InputError(f"The checkpoint {path} is damaged: what it holds is not what was written.")
     return tensors, meta

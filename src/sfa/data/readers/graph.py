@@ -264,9 +264,7 @@ def read_torch(path: Path) -> Data:
     if isinstance(loaded, dict):
         loaded = Data.from_dict(loaded)
     if not isinstance(loaded, Data):
-        raise InputError(
-            f"{path} holds a {type(loaded).__name__}, but a torch_geometric Data or a list of them is needed."
-        )
+        raise InputError(f"{path} holds a {type(loaded).__name__}, not a torch_geometric Data or a list of them.")
     if loaded.edge_index is None:
         raise InputError(f"{path} has no edge_index; it holds {', '.join(loaded.keys()) or 'nothing'}.")
     loaded.mapped_features = False  # wherever the features were when it was saved
