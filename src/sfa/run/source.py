@@ -14,10 +14,11 @@ from torch.utils.data import DataLoader
 from torch_geometric.data import Data, Dataset
 
 from sfa.data import as_graph, as_graphs, as_images, describe, find, fingerprint, left_out_remark, load, remark
-from sfa.data.convert import holds_edges, is_one_graph, own_name
+from sfa.data.convert import holds_edges, is_one_graph
 from sfa.data.encode import Encode
 from sfa.data.labels import set_labels
 from sfa.data.load import LoadedByFunction
+from sfa.data.raw import own_name
 from sfa.data.readers.edge_list import OLD_RULES, EdgeColumns
 from sfa.data.readers.image_folder import holds_images
 from sfa.data.readers.tables import read_labels

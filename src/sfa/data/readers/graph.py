@@ -15,11 +15,12 @@ from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
 from sfa.data.arrays import check_indices, check_keys, read_arrays
-from sfa.data.convert import as_graphs, build, from_networkx, in_graph, join_graphs
+from sfa.data.convert import as_graphs
 from sfa.data.downloads import explain_damage, explained
 from sfa.data.encode import Encode
 from sfa.data.graph import adjacency_edges, count_nodes
 from sfa.data.labels import MASKS, check_ids
+from sfa.data.raw import build, from_networkx, in_graph, join_graphs
 from sfa.data.readers.edge_list import BY_NAME, EdgeColumns, read_edge_list
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.data.readers.molecules import find_smiles, read_molecules
@@ -264,7 +265,9 @@ def read_torch(path: Path) -> Data:
     if isinstance(loaded, dict):
         loaded = Data.from_dict(loaded)
     if not isinstance(loaded, Data):
-        raise InputError(f"{path} holds a {type(loaded).__name__}, not a torch_geometric Data or a list of them.")
+        raise InputError(
+            f"{path} holds a {type(loaded).__name__}, but a torch_geometric Data or a list of them is needed."
+        )
     if loaded.edge_index is None:
         raise InputError(f"{path} has no edge_index; it holds {', '.join(loaded.keys()) or 'nothing'}.")
     loaded.mapped_features = False  # wherever the features were when it was saved
