@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from sfa.errors import InputError
+from sfa.errors import InputError, translate_os_errors
 
 TEMPORARY = ".*.tmp-????????"  # pattern of the names of temporary folders
 
@@ -31,20 +31,17 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 def refuse_special(path: Path) -> None:
     """Raise if ``path`` is a pipe, a device or a loop of links, which no file must take the place of."""
-    try:
+    with translate_os_errors(f"Cannot write {path}"), suppress(FileNotFoundError, NotADirectoryError):
         if stat.S_IFMT(path.stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
             raise InputError(f"Cannot write {path}: it is a pipe, a device or the like.")
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        raise InputError(f"Cannot write {path}: {error.strerror or error}.") from error
 
 
 @contextmanager
 def temporary_folder(path: Path) -> Iterator[Path]:
     """Yield a new folder beside ``path``, which is removed at the end unless it was renamed.
 
-    It is locked while it is in use, as a lock ends with its process; what killed processes have left is removed first.
+    It is locked while in use. A lock ends with its process, so folders that killed processes left are known by it, and
+    are removed first.
     """
     for left in path.parent.glob(TEMPORARY):
         with suppress(OSError):  # in use, or no folder of ours
@@ -82,7 +79,7 @@ def write_text(path: Path, text: str) -> None:
 
 def ensure_writable(path: Path) -> None:
     """Raise unless a file can be made at ``path``, before long work whose result goes there."""
-    try:
+    with translate_os_errors(f"Cannot write {path}"):
         if path.is_dir():
             raise InputError(f"Cannot write {path}: it is a folder, a file name is needed.")
         if not path.parent.is_dir():
@@ -90,8 +87,6 @@ def ensure_writable(path: Path) -> None:
         refuse_special(path)
         with temporary_folder(path):
             pass
-    except OSError as error:
-        raise InputError(f"Cannot write {path}: {error.strerror or error}.") from error
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """Errors that say what was given, what is allowed and what to do next."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class SfaError(Exception):
@@ -62,6 +63,15 @@ def shortened(text: str, length: int = 300) -> str:
     """Return a text in one line, cut to a length."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[:length]}…"
+
+
+@contextmanager
+def translate_os_errors(failed: str, kind: type[SfaError] = InputError) -> Iterator[None]:
+    """Turn an error of the operating system into a sentence that begins with what ``failed``, "Cannot write x"."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{failed}: {error.strerror or error}.") from error
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from sfa.atomic import atomic_path, ensure_writable
-from sfa.errors import InputError, SfaError
+from sfa.errors import InputError, SfaError, translate_os_errors
 from sfa.tasks import Task
 
 Embeddings = NDArray[np.float32]
@@ -146,14 +146,11 @@ def write_table(path: Path, frame: Any) -> None:
     """Write a data frame without its index; an existing file is replaced in one step."""
     check_table(path)
     suffix = path.suffix.lower()
-    try:
-        with atomic_path(path) as temporary:
-            if suffix == ".parquet":
-                frame.to_parquet(temporary, index=False)
-            else:
-                frame.to_csv(temporary, index=False, sep="\t" if suffix == ".tsv" else ",")
-    except OSError as error:
-        raise ExportError(f"Cannot write {path}: {error.strerror or error}.") from error
+    with translate_os_errors(f"Cannot write {path}", ExportError), atomic_path(path) as temporary:
+        if suffix == ".parquet":
+            frame.to_parquet(temporary, index=False)
+        else:
+            frame.to_csv(temporary, index=False, sep="\t" if suffix == ".tsv" else ",")
 
 
 def write_embeddings(

@@ -67,13 +67,13 @@ def require_regular_file(path: PathLike, what: str | None = None, *, max_bytes: 
     return full
 
 
-def read_json(path: PathLike, *, max_bytes: int = 2**26) -> Any:
+def read_json(path: PathLike) -> Any:
     """Return the values in a file of JSON; whatever is wrong with the file is one sentence."""
-    file = require_regular_file(path, max_bytes=max_bytes)
+    file = require_regular_file(path, max_bytes=2**26)
     try:
         return parse_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read as JSON: {shortened(str(error))}.") from error
+        raise InputError(f"{file} cannot be read, it is damaged or is not JSON: {shortened(str(error))}.") from error
 
 
 def parse_json(text: str) -> Any:

@@ -160,7 +160,7 @@ def test_what_is_wrong_is_said(subtests: pytest.Subtests) -> None:
         ({"edge_weight": [0, 0]}, "no edges: all 2 given.*weight 0"),
         ({"y": [0, 1]}, r"labels of shape \[2\] for 3 nodes"),
         ({"y": np.eye(3)}, r"shape \[3, 3\].*\[3\]"),
-        ({"y": [0.5, 1, 2]}, "label 0.5.*integers or strings"),
+        ({"y": [0.5, 1, 2], "class_names": ["a", "b", "c"]}, "label 0.5.*integers or strings"),
         ({"y": [-2, 1, 0]}, "label -2 is negative"),
         ({"y": [0, 1, 2], "class_names": ["a", "b"]}, "label 2 has no name.*0 to 1"),
         ({"y": ["a", "c", "a"], "class_names": ["a", "b"]}, "'c' is not among the 2 class names: a, b"),

@@ -14,7 +14,7 @@ from scipy import sparse
 from torch_geometric.data import Batch, Data
 
 from sfa.data import build_graphs, fingerprint, load, remark
-from sfa.data.convert import build, join_graphs
+from sfa.data.raw import build, join_graphs
 from sfa.data.structural import degree_features
 from sfa.errors import InputError
 

@@ -429,3 +429,8 @@ def test_similar_nodes_and_suggested_links_have_the_names_of_users() -> None:
     assert not any(novel.has_edge(one, other) for one, other in zip(links["source"], links["target"], strict=True))
     with pytest.raises(InputError, match="did you mean 'Gavroche'"):
         embedder.most_similar("Gavroch")
+
+
+def test_a_data_set_is_embedded_by_its_name() -> None:
+    embedder = NodeEmbedder("propagate", hidden=4).fit("cora")
+    np.testing.assert_array_equal(embedder.transform("cora"), embedder.embedding_)

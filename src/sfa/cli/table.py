@@ -14,7 +14,7 @@ import typer
 from sfa.cli import options as shared
 from sfa.cli.app import app
 from sfa.cli.options import DATA, METHOD, OUTPUT, PAIR, TRAINING, ManyValues, flag, option
-from sfa.errors import InputError
+from sfa.errors import InputError, translate_os_errors
 from sfa.paper import default_path
 
 if TYPE_CHECKING:
@@ -117,10 +117,8 @@ def output_files(numbers: Sequence[int], out: Path | None, format: str | None) -
         raise InputError(f"A table is written to {', '.join(formats)}, not to {out.name!r}; or say --format.")
     format = format or formats.get(out.suffix, "md")
     if len(numbers) > 1:
-        try:
+        with translate_os_errors(f"Cannot make the folder {out}"):
             out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"Cannot make the folder {out}: {error.strerror or error}.") from error
     files = {number: out / f"table_{number:02d}{SUFFIXES[format]}" if out.is_dir() else out for number in numbers}
     for file in files.values():
         ensure_writable(file)

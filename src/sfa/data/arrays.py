@@ -189,9 +189,7 @@ def check_features(
         raise InputError(f"The features have no columns (shape {shape}); give at least one, {OR_MAKE_THEM}.")
     array = to_scipy(x, "features are") if compressed else array
     if array.dtype.kind not in "fiub":
-        raise InputError(
-            f"The features hold {array.dtype} values, but they must be numbers; encode text and categories first."
-        )
+        raise InputError(f"The features hold {array.dtype} values, but must be numbers: encode texts first.")
     entries, wrong, first = 0, 0, 0
     if compressed:
         array = array.tocsr()

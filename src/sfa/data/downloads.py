@@ -6,7 +6,6 @@ import hashlib
 import os
 import shutil
 import sys
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,15 +13,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from torch_geometric.data import Data
 
-from sfa.atomic import locked
+from sfa.atomic import locked, temporary_folder
 from sfa.errors import InputError, SfaError
-from sfa.folders import (
-    VARIABLE,
-    PathLike,
-    cache_folder,
-    data_root,
-    find_place,
-)
+from sfa.folders import VARIABLE, PathLike, cache_folder, data_root, find_place
 from sfa.tasks import Task
 
 SECONDS = 60  # how long a server may be silent
@@ -39,9 +32,7 @@ def writable_cache() -> Path:
     except OSError as error:
         reason = error.strerror or str(error)
     if not os.access(folder, os.W_OK):
-        raise InputError(
-            f"The cache folder {folder} cannot be made or written ({reason}); set XDG_CACHE_HOME to a folder that can."
-        )
+        raise InputError(f"The cache folder {folder} cannot be written ({reason}): set XDG_CACHE_HOME to one that can.")
     return folder
 
 
@@ -153,11 +144,11 @@ def processed(key: str, folder: Path, files: Iterable[str], made_by: str, make: 
 @contextlib.contextmanager
 def _whole_or_nothing(base: Path, made: str, target: Path) -> Iterator[Path]:
     """Yield a temporary folder in `base`, of which `made` is then renamed to `target`: a crash leaves no half of it."""
-    with tempfile.TemporaryDirectory(dir=base, prefix="making-") as temporary:
-        yield Path(temporary)
+    with temporary_folder(base / "making") as temporary:
+        yield temporary
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            Path(temporary, made).rename(target)
+            (temporary / made).rename(target)
         except OSError:
             if not target.is_dir():  # if another process made the same one first, that one stays
                 raise

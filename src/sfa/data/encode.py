@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfa.errors import InputError, MissingFeaturesError
 
 Encoding = Mapping[str, Mapping[str, Any]]  # what was learned of each column, by its name, as plain values for JSON
-Encode = Literal["auto", "none"] | Encoding
+Encode = Literal["auto", "none"] | Encoding | None  # None is auto
 
 MISSING = ["", "NA", "N/A", "nan", "NaN", "NULL", "null", "None", "NaT", "<NA>"]
 FLAGS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
@@ -21,21 +21,18 @@ FEW, MOST = 10, 100  # texts that are categories in any case; categories that ge
 LARGEST = np.finfo(np.float32).max
 
 
-def encode_frame(frame: Any, how: Encode = "auto", name: str = "The table") -> tuple[Any, Encoding | None, str]:
+def encode_frame(frame: Any, how: Encode = None, name: str = "The table") -> tuple[Any, Encoding | None, str]:
     """Return a data frame as numbers ``(n, d)``, what was learned of its columns, and a sentence about them.
 
-    Numbers, truth values and dates (in days since 1970) are one column each, with the mean in place of missing cells
-    and, if there are any, one more column that tells them. Texts are categories, one column each, the most frequent
+    Numbers, truth values and dates (in days since 1970) are one column each, with the mean in place of missing cells,
+    which one more column marks if there are any. Texts are categories, one column each, the most frequent
     first; a column of too many different texts is left out. With ``how`` learned before, columns are found by their
     names. With ``none`` all cells must be numbers. An error names up to ten defects by index and column.
     """
     names = pd.Series([str(column) for column in frame.columns], dtype=object)
     repeats = names.groupby(names).cumcount()
     frame = frame.set_axis(names.where(repeats == 0, names + "." + repeats.astype(str)), axis=1)
-    values = None if isinstance(how, Mapping) else frame.to_numpy()
-    if values is not None and values.dtype.kind in "fiubc" and (np.abs(values) <= LARGEST).all():  # as most tables are
-        means = [] if how == "none" else values.real.mean(axis=0, dtype=np.float64).tolist()
-        return values, {one: {"mean": mean} for one, mean in zip(frame, means, strict=True)} if means else None, ""
+    is_new = not isinstance(how, Mapping)
     if isinstance(how, Mapping):
         learned = {one: dict(column) for one, column in how.items()}
         lacking = [one for one in learned if one not in frame and "left_out" not in learned[one]]
@@ -43,13 +40,17 @@ def encode_frame(frame: Any, how: Encode = "auto", name: str = "The table") -> t
             has = ", ".join(map(repr, frame.columns[:20]))
             raise InputError(f"{name} has no column {', '.join(map(repr, lacking))}, as in training; it has {has}.")
     else:
+        values = frame.to_numpy()
+        if values.dtype.kind in "fiubc" and (np.abs(values) <= LARGEST).all():  # as most tables are
+            means = [] if how == "none" else values.real.mean(axis=0, dtype=np.float64).tolist()
+            return values, {one: {"mean": mean} for one, mean in zip(frame, means, strict=True)} if means else None, ""
         learned = {one: {"mean": None} if how == "none" else _learn(frame[one]) for one in frame}
     parts: list[NDArray[np.float64]] = []
     said: list[str] = []
     defects: list[str] = []
     for one, column in learned.items():
         if "left_out" in column:
-            said += [] if isinstance(how, Mapping) else [f"{one!r} left out ({column['left_out']})"]
+            said += [f"{one!r} left out ({column['left_out']})"] if is_new else []
             continue
         cells, missing = frame[one], _is_missing(frame[one])
         if "categories" in column:
@@ -57,7 +58,7 @@ def encode_frame(frame: Any, how: Encode = "auto", name: str = "The table") -> t
             codes = pd.Index(kinds).get_indexer(cells.astype(str).str.strip())
             parts.append((codes[:, None] == np.arange(len(kinds))).astype(np.float64))
             strange = cells[(codes < 0) & ~missing]
-            said += [] if isinstance(how, Mapping) else [f"{one!r} as {len(kinds)} categories"]
+            said += [f"{one!r} as {len(kinds)} categories"] if is_new else []
             if len(strange):
                 said.append(f"{len(strange)} in {one!r} of no category ({strange.iloc[0]!r}, …)")
             continue
@@ -112,16 +113,15 @@ def _learn(cells: Any) -> dict[str, Any]:
 
 
 def _defects(cells: Any, missing: NDArray[np.bool_], wrong: NDArray[np.bool_]) -> list[str]:
-    """Name the cells of a column that are wrong; one stands for a column without a number."""
+    """Describe the wrong cells of a column; of a column without any number, only the first."""
     is_whole = len(wrong) > 1 and bool(wrong.all())
     rest, rows = (" (no row has a number)", [0]) if is_whole else ("", np.flatnonzero(wrong).tolist())
-    values = [cells.iloc[row] for row in rows]
-    texts = [repr(value) if isinstance(value, str) else str(value) for value in values]
-    texts = ["empty" if missing[row] else text for row, text in zip(rows, texts, strict=True)]
-    return [
-        f"node {str(cells.index[i])!r}, column {cells.name!r}: {text}{rest}"
-        for i, text in zip(rows, texts, strict=True)
-    ]
+    found = []
+    for row in rows:
+        value = cells.iloc[row]
+        text = "empty" if missing[row] else repr(value) if isinstance(value, str) else str(value)
+        found.append(f"node {str(cells.index[row])!r}, column {cells.name!r}: {text}{rest}")
+    return found
 
 
 def _is_missing(cells: Any) -> NDArray[np.bool_]:

@@ -151,7 +151,7 @@ def load(
     target: str | None = None,
     weight: str | None = None,
     bipartite: bool = False,
-    encode: Encode | None = None,
+    encode: Encode = None,
     on_image: Callable[[int, int], None] | None = None,
 ) -> Data:
     """Return the graph, graph set or image set of a name (see `names`) or of a file or folder.

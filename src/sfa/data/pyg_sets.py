@@ -16,10 +16,10 @@ from scipy import sparse
 from torch_geometric.data import Data
 
 from sfa.data.arrays import read_arrays
-from sfa.data.convert import build
 from sfa.data.downloads import DatasetInfo, download, processed, unpack
 from sfa.data.graph import build_graph, build_graphs
 from sfa.data.labels import MASKS
+from sfa.data.raw import build
 from sfa.data.readers.graph import CSR_PARTS, read_csr
 from sfa.data.readers.pickled import read_pickle
 from sfa.errors import InputError

@@ -77,7 +77,7 @@ class NodeEmbedder(Embedder):
     feature_norm: str = field(default="auto", kw_only=True)
     graph: Any = field(default=None, kw_only=True)
 
-    def _read(self, X: Any, transductive: bool, encode: Encode = "auto") -> Data:
+    def _read(self, X: Any, transductive: bool, encode: Encode = None) -> Data:
         return super()._read(X if self.graph is None else self.graph, transductive, encode)
 
     def _rows(self, X: Any, ids: Sequence[Any]) -> Sequence[int]:
@@ -88,15 +88,11 @@ class NodeEmbedder(Embedder):
             asked: list[Any] = np.asarray(X).reshape(len(X)).tolist()
         except (TypeError, ValueError) as error:
             kind = type(X).__name__
-            raise InputError(
-                f"X is ids of nodes of graph=, one a row, and not a {kind}: leave out one of them."
-            ) from error
+            raise InputError(f"X is ids of nodes of graph=, one a row, not a {kind}: leave out one of them.") from error
         if any(isinstance(one, int) for one in ids) or not all(isinstance(one, int) for one in asked):
             return [row_of(ids, one) for one in asked]
         if asked and not 0 <= min(asked) <= max(asked) < len(ids):
-            raise InputError(
-                f"Rows of nodes go from 0 to {len(ids) - 1}, and X goes from {min(asked)} to {max(asked)}."
-            )
+            raise InputError(f"Rows of nodes go from 0 to {len(ids) - 1}, and X from {min(asked)} to {max(asked)}.")
         return asked
 
     def _transformed(self, X: Any) -> tuple[NDArray[np.float32], Sequence[Any]]:

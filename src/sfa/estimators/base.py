@@ -40,13 +40,13 @@ from sfa.run.source import require_same_features, require_same_graph
 from sfa.run.train_recipe import training_progress
 from sfa.spectral import SpectralMap
 from sfa.tasks import Task
-from sfa.train import BatchPlan, Callback, LambdaCallback, load_tensors, make_fabric, save_tensors, train
+from sfa.train import Callback, LambdaCallback, load_tensors, make_fabric, save_tensors, train
+from sfa.train.checkpoint import beginning_with
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 FORMAT = 3  # layout of a saved embedder
-STATISTICS = "features."  # what the names of statistics begin with in a saved embedder
 KINDS = ("encoder", "augmentation", "spectral")  # parts of a method that are arguments of an embedder
 READERS: dict[Task, Callable[..., Data]] = {"node": as_graph, "graph": as_graphs, "image": as_images}
 
@@ -91,17 +91,19 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Learn the encoder; labels are not used."""
         recipe, parts = self._recipe()
         data = self._read(X, class_of_method(recipe.method["name"]).transductive)
-        self._rows(X, data[f"{self.task}_ids"])
+        self._rows(X, data[f"{self.task}_ids"])  # raises before training
         if note := data.get("features_note"):
             Display().say(note)
         recipe = recipe.settled(data)
         method, statistics = recipe.build_for(data, parts=parts), recipe.statistics(data)
         prepared = recipe.prepare(data, statistics)
         fabric = make_fabric(self.device, recipe.training.precision)
-        recipe = in_batches(recipe, method, prepared, self._asked(), warn, fabric.device)
+        asked = as_changes(self.options or {}, {"epochs": self.epochs, "batch_size": self.batch_size})
+        recipe = in_batches(recipe, method, prepared, asked, warn, fabric.device)
+        sampler = recipe.make_sampler()(prepared)
+        require_memory_for(method, prepared, sampler, recipe.training, fabric.device)
         history: list[dict[str, Any]] = []
-        settings = {**recipe.training.arguments, "sampler": recipe.make_sampler(), "device": fabric}
-        require_memory_for(method, BatchPlan(prepared, settings["sampler"], seed=0, accumulate=settings["accumulate"]))
+        settings = {**recipe.training.arguments, "sampler": lambda _: sampler, "device": fabric}
         keep_metrics = LambdaCallback(on_epoch_end=lambda state: history.append(state.metrics))
         display = Display(quiet=not self.verbose)
         with training_progress(display, "training", recipe.training.epochs) as shown:
@@ -115,11 +117,6 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self._edges: Any = data.edge_index if self.task == "node" else None
         return self
 
-    def _asked(self) -> set[str]:
-        """Return the paths of the settings that were given."""
-        own = {"training.epochs": self.epochs, "sampler.batch_size": self.batch_size}
-        return {path for path, value in own.items() if value is not None} | {*(self.options or {})}
-
     def transform(self, X: Any) -> Any:
         """Return embeddings, one row per item, of the data it was fitted to or of other data."""
         check_is_fitted(self, "method_", msg="This %(name)s is not fitted yet: call fit() or load() first.")
@@ -131,7 +128,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         rows = self._rows(X, ids)
         return self._output(self.embedding_[rows], [ids[row] for row in rows])
 
-    def _read(self, X: Any, transductive: bool, encode: Encode = "auto") -> Data:
+    def _read(self, X: Any, transductive: bool, encode: Encode = None) -> Data:
         options = {name: getattr(self, name) for name in self.reading}
         options |= {} if self.task == "image" else {"encode": encode}
         try:
@@ -183,7 +180,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         meta = {"format": FORMAT, "recipe": self.recipe_.as_dict(), **self._facts}
         meta |= {name: getattr(self, name) for name in self.reading}
         tensors = {**self.method_.state_dict()}
-        tensors |= {f"{STATISTICS}{name}": value for name, value in self._statistics.items()}
+        tensors |= {f"features.{name}": value for name, value in self._statistics.items()}
         if hasattr(self, "embedding_"):
             ids = np.frombuffer(json.dumps(getattr(self, f"{self.task}_ids_")).encode(), np.uint8)
             tensors |= {"fit/embedding": torch.from_numpy(self.embedding_), "fit/ids": torch.from_numpy(ids.copy())}
@@ -222,10 +219,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             if "<" not in (name := names_of(getattr(recipe, kind))):
                 raise InputError(f"{path} was saved with the {kind} {name}, by its name: load it without {kind}=….")
         fitted = recipe.build(meta["in_features"], meta.get("num_nodes"), parts=parts)
-        statistics = {name: weights.pop(name) for name in list(weights) if name.startswith(STATISTICS)}
-        statistics = {name.removeprefix(STATISTICS): value for name, value in statistics.items()}
+        statistics = beginning_with("features", weights)
         try:
-            fitted.load_state_dict(weights)
+            fitted.load_state_dict({name: one for name, one in weights.items() if not name.startswith("features.")})
         except RuntimeError as error:
             asks = f"of this {' and '.join(parts)}" if parts else "that its recipe asks for"
             raise InputError(f"{path} does not hold the weights {asks}.") from error

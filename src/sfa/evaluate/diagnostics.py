@@ -29,6 +29,11 @@ class Diagnostics:
     alignment_relative: float | None
     alignment_relative_tilde: float | None
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether the spectral map changed the feature maps; a rotation keeps the spectrum."""
+        return (self.sigma, self.alignment) != (self.sigma_tilde, self.alignment_tilde)
+
 
 def diagnose(
     h_alpha: Tensor, h_beta: Tensor | None, h_tilde_alpha: Tensor, h_tilde_beta: Tensor | None

@@ -47,7 +47,7 @@ def are_measurements(x: Tensor) -> bool:
 
 
 def feature_statistics(graph: Data, how: FeatureNormalization) -> dict[str, Tensor]:
-    """Compute what :func:`normalize_features` has to know of all features of a graph, by name."""
+    """Compute the statistics of the features of a graph that :func:`normalize_features` needs, by name."""
     x: Tensor = _in_rows(graph).x
     if how == "standard":
         return dict(zip(("mean", "deviation"), column_statistics(x), strict=True))

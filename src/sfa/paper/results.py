@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from sfa.atomic import refuse_special
-from sfa.errors import InputError, SfaError
+from sfa.errors import InputError, SfaError, translate_os_errors
 from sfa.evaluate import Score
 from sfa.folders import expand_user
 from sfa.paper import OLD_DEFAULT
@@ -38,10 +38,8 @@ class Ledger(AbstractContextManager["Ledger"]):
         elif not create and not path.exists():
             raise InputError(f"There is no ledger at {path}: `sfa study` makes one; name another by --ledger.")
         elif create:
-            try:
+            with translate_os_errors(f"Cannot make the ledger {path}"):
                 path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise InputError(f"Cannot make the ledger {path}: {error.strerror or error}.") from error
             if not path.exists():
                 with self._locked():
                     if not path.exists():  # another process may have been first
@@ -99,10 +97,8 @@ class Ledger(AbstractContextManager["Ledger"]):
         """Return the runs that the file holds now, in the order in which they were entered."""
         if self._old is not None and not self.path.exists():
             return read_sqlite(self._old)
-        try:
+        with translate_os_errors(f"The ledger {self.path} cannot be used"):
             status = self.path.stat()
-        except OSError as error:
-            raise self._unusable(error) from error
         state = status.st_ino, status.st_mtime_ns, status.st_size
         if self._read is None or self._read[0] != state:
             self._read = state, read_entries(self.path) if status.st_size else []
@@ -116,17 +112,13 @@ class Ledger(AbstractContextManager["Ledger"]):
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Keep other processes from writing."""
-        try:
-            with FileLock(f"{self.path}.lock", timeout=PATIENCE):
-                yield
-        except Timeout as error:
-            waited = f"another process has been writing to it for {PATIENCE:.0f} s"
-            raise SfaError(f"The ledger {self.path} is locked: {waited}.") from error
-        except OSError as error:
-            raise self._unusable(error) from error
-
-    def _unusable(self, error: OSError) -> InputError:
-        return InputError(f"The ledger {self.path} cannot be used: {error.strerror or error}.")
+        with translate_os_errors(f"The ledger {self.path} cannot be used"):
+            try:
+                with FileLock(f"{self.path}.lock", timeout=PATIENCE):
+                    yield
+            except Timeout as error:
+                waited = f"another process has been writing to it for {PATIENCE:.0f} s"
+                raise SfaError(f"The ledger {self.path} is locked: {waited}.") from error
 
 
 def _merge(entry: Entry, other: Entry) -> Entry:

@@ -302,8 +302,7 @@ def _diagnostics(rows: Sequence[Mapping[str, Any]], file: Path) -> dict[str, Any
     curves = {name: [getattr(row, key) for row in looks] for name, key in CURVES.items()}
     return {
         "epochs": [rows[i]["epoch"] for i in chosen],
-        # A rotation keeps the spectrum.
-        "spectral_map": any((row.sigma, row.alignment) != (row.sigma_tilde, row.alignment_tilde) for row in found),
+        "spectral_map": any(row.is_changed for row in found),
         "spectrum_before": [[float(f"{value:.5g}") for value in row.sigma] for row in looks],
         "spectrum_after": [[float(f"{value:.5g}") for value in row.sigma_tilde] for row in looks],
         # A method of a single view has no alignment.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sfa.atomic import ensure_writable, write_text
-from sfa.errors import InputError, SfaError
+from sfa.errors import InputError, SfaError, translate_os_errors
 
 PARTS = files("sfa.report") / "page"
 SCRIPTS = sorted(  # parts of the script; the last one starts the others
@@ -81,7 +81,5 @@ def write_report(path: str | Path, data: Mapping[str, Any]) -> None:
     path = Path(path)
     check_report(path)
     page = render_page(data)
-    try:
+    with translate_os_errors(f"Cannot write {path}", ReportError):
         write_text(path, page)
-    except OSError as error:
-        raise ReportError(f"Cannot write {path}: {error.strerror or error}.") from error

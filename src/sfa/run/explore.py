@@ -59,9 +59,7 @@ def neighbors(run: Run, one: Any, k: int = 10) -> Found:
 def missing_links(run: Run, k: int = 20, *, display: Display | None = None) -> Found:
     """Find the pairs of nodes of a run that are most similar and not linked; in a bipartite graph, of both kinds."""
     if task_of(run.data) != "node":
-        raise InputError(
-            f"Links are suggested between the nodes of one graph, and this is a set of {item_word(run.data)}."
-        )
+        raise InputError(f"Links are suggested between the nodes of one graph; this is a set of {item_word(run.data)}.")
     ids, kinds, n = run.data.node_ids, None, num_items(run.data)
     if recorded_source(run.folder).bipartite:
         kinds = torch.from_numpy(np.unique([str(one).partition(":")[0] for one in ids], return_inverse=True)[1])

@@ -11,7 +11,8 @@ from sfa import memory
 from sfa.distributed import world_size
 from sfa.errors import InputError
 from sfa.methods import Method
-from sfa.run.recipe import Recipe
+from sfa.run.recipe import Recipe, Training
+from sfa.sampling import Sampler
 from sfa.train import BatchPlan
 
 NODES = 50_000  # of which a processor needs minutes to compare all pairs
@@ -28,7 +29,7 @@ def in_batches(
 ) -> Recipe:
     """Return the recipe with sampled batches if the graph is too large for steps on the whole of it, and say so.
 
-    Epochs become as many as have the steps that there were to be. What was ``asked`` for, given by path, stays.
+    There are fewer epochs, so that there are about as many steps. Settings in ``asked``, given by path, stay.
     """
     names = [name for name in method.samplers or ("neighbours",) if name != "whole"]
     if recipe.sampler["name"] != "whole" or not names or any(path.startswith("sampler") for path in asked):
@@ -49,11 +50,12 @@ def in_batches(
     return recipe
 
 
-def require_memory_for(method: Method, batches: BatchPlan) -> None:
+def require_memory_for(method: Method, data: Data, sampler: Sampler, training: Training, device: torch.device) -> None:
     """Raise if a step, or embedding all nodes, takes more memory than is free, and say which option helps."""
+    batches = BatchPlan(data, lambda _: sampler, training.seed, device, training.accumulate)
     needed = max(method.memory(batches.first()), method.memory_to_embed(batches.data))
-    here = 1 if batches.device.type == "cuda" else int(os.environ.get("LOCAL_WORLD_SIZE", 1)) if world_size() > 1 else 1
-    free = memory.free_bytes(batches.device) / here
+    is_shared = world_size() > 1 and device.type != "cuda"  # by the processes of this machine
+    free = memory.free_bytes(device) / (int(os.environ.get("LOCAL_WORLD_SIZE", 1)) if is_shared else 1)
     if needed > free:
         raise InputError(
             f"{type(method).__name__} would take about {needed / 1e9:.3g} GB of memory on these data, and "

@@ -230,7 +230,7 @@ def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:
 
 
 def load_weights(folder: RunFolder, recipe: Recipe, method: Method, callbacks: Sequence[Callback] = ()) -> Progress:
-    """Load the checkpoint of a run, all of which must be as training left it, into a method; return how far it is."""
+    """Load the weights of a run into a method, and return its progress; raise if any of its checkpoint is damaged."""
     training = recipe.training
     options = {"lr": training.lr, "weight_decay": training.weight_decay, "momentum": training.momentum}
     optimizer = make_optimizer(training.optimizer, method, **options)

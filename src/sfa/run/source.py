@@ -14,10 +14,11 @@ from torch.utils.data import DataLoader
 from torch_geometric.data import Data, Dataset
 
 from sfa.data import as_graph, as_graphs, as_images, describe, find, fingerprint, left_out_remark, load, remark
-from sfa.data.convert import holds_edges, is_one_graph, own_name
+from sfa.data.convert import holds_edges, is_one_graph
 from sfa.data.encode import Encode
 from sfa.data.labels import set_labels
 from sfa.data.load import LoadedByFunction
+from sfa.data.raw import own_name
 from sfa.data.readers.edge_list import OLD_RULES, EdgeColumns
 from sfa.data.readers.image_folder import holds_images
 from sfa.data.readers.tables import read_labels
@@ -45,7 +46,7 @@ class Source:
     target: str | None = None
     weight: str | None = None
     bipartite: bool = False
-    encode: Any = None  # how a table of features becomes numbers, as for encode_frame; auto, if None
+    encode: Encode = None  # how a table of features becomes numbers, as for encode_frame
 
     @property
     def in_memory(self) -> bool:
@@ -58,7 +59,7 @@ class Source:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What is said of the columns of edges."""
+        """The options that name columns of edges, as far as they are given."""
         return EdgeColumns(self.source, self.target, self.weight, self.bipartite).given
 
     def check(self) -> None:
@@ -77,7 +78,7 @@ class Source:
         """Read the data, and show the progress of reading a folder of images."""
         self.check()
         if self.in_memory:
-            return _read_object(self.data, self.node_features, self.encode or "auto", self.columns)
+            return _read_object(self.data, self.node_features, self.encode, self.columns)
         if not self.data:
             raise InputError("Say which data to use: a data set's name (`sfa list datasets`) or a file.")
         options = {key: value for key, value in vars(self).items() if key not in ("data", "data_root")}
@@ -144,7 +145,7 @@ def recorded_source(folder: RunFolder, data_root: str | Path | None = None, **mo
 
 
 def is_known(dataset: str | None) -> bool:
-    """Tell whether this is the name of a data set of ours, of which settings are known, and not of a user's own."""
+    """Tell whether this is the name of a built-in data set, for which settings are known, and not of a user's own."""
     name = (dataset or "").lower()
     has_name = name in known_names("dataset") and not isinstance(find(name), LoadedByFunction)
     return has_name or name.startswith("tu:")

@@ -26,7 +26,7 @@ from sfa.run.sections import names_of
 from sfa.run.source import Source
 from sfa.sampling import Sampler
 from sfa.tasks import item_word, num_items, settings_of, task_of
-from sfa.train import BatchPlan, Callback, LambdaCallback, LoggerCallback, OnlineProbeCallback, RunFolder, train
+from sfa.train import Callback, LambdaCallback, LoggerCallback, OnlineProbeCallback, RunFolder, train
 from sfa.train.callbacks import FeatureStatistics
 from sfa.train.loggers import Loggers
 from sfa.train.loop import make_fabric
@@ -125,8 +125,7 @@ def train_in(
         suited = in_batches(recipe, method, prepared, asked, display.say, fabric.device)
         sampler, recipe = (sampler if suited == recipe else suited.make_sampler()(prepared)), suited
     training, setup = recipe.training, (method, prepared, sampler, own)
-    batches = BatchPlan(prepared, lambda _: sampler, training.seed, fabric.device, training.accumulate)
-    require_memory_for(method, batches)
+    require_memory_for(method, prepared, sampler, training, fabric.device)
     if source is not None:
         if world_size() > 1:
             enable_cross_rank(method)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 from torch_geometric.data import Data
 
 from sfa.atomic import locked, write_text
-from sfa.errors import InputError, unknown_name
+from sfa.errors import InputError, translate_os_errors, unknown_name
 from sfa.folders import read_json
 from sfa.methods import DEFAULTS
 from sfa.ranges import Seed
@@ -199,23 +199,19 @@ class Settings(BaseModel):
 
     def save(self, folder: Path) -> None:
         """Write the settings to a folder, which is made; raise if another search was begun there."""
-        try:
+        with translate_os_errors(f"Cannot search in {folder}"):
             folder.mkdir(parents=True, exist_ok=True)
             with locked(folder / LOCK, wait=True):
                 self.require_same(folder)
                 if not (folder / FILE).exists():
                     write_text(folder / FILE, json.dumps(self.model_dump(mode="json", by_alias=True), indent=1) + "\n")
-        except OSError as error:
-            raise InputError(f"Cannot search in {folder}: {error.strerror or error}.") from error
 
     def require_same(self, folder: Path) -> None:
         """Raise if another search was begun in a folder, or none can be; the same data may lie elsewhere now."""
         if "?" in str(folder.absolute()):
             raise InputError(f"The folder {folder} has a question mark in its name, which SQLite's addresses forbid.")
-        try:
+        with translate_os_errors(f"Cannot search in {folder}"):  # its name may be too long
             begun, has_trials = ((folder / name).exists() for name in (FILE, STORAGE))
-        except OSError as error:  # a name that is too long
-            raise InputError(f"Cannot search in {folder}: {error.strerror or error}.") from error
         if not begun:
             if has_trials:
                 raise InputError(f"{folder} has the trials of a search without its {FILE}: search in another --out.")

@@ -62,16 +62,16 @@ def load_checkpoint(
     try:
         _check_weights(tensors, model)
         states = None if optimizer is None else _optimizer_states(tensors, optimizer, progress)
-        model.load_state_dict(_beginning_with("model", tensors))
+        model.load_state_dict(beginning_with("model", tensors))
         for callback in callbacks:
-            if state := _beginning_with(callback.state_key, tensors):
+            if state := beginning_with(callback.state_key, tensors):
                 callback.load_state_dict(state)
     except (RuntimeError, TypeError, ValueError, LookupError, AttributeError) as error:
         raise InputError(f"The checkpoint {path} does not fit this recipe and data: {shortened(str(error))}") from error
     if optimizer is None:
         return progress
     optimizer.load_state_dict({"state": states, "param_groups": optimizer.state_dict()["param_groups"]})
-    # A file has no strides: in others than those of the weights, another loop with other rounding would be taken.
+    # A file has no strides. With others than those of the weights, PyTorch takes another loop that rounds differently.
     for weights, kept in optimizer.state.items():
         for key, value in kept.items():
             if value.shape == weights.shape:
@@ -87,9 +87,8 @@ def read_progress(path: Path, epochs: int) -> Progress:
 def _parse_progress(path: Path, meta: dict[str, Any], epochs: int | None) -> Progress:
     try:
         progress = TypeAdapter(Progress).validate_json(json.dumps({"epoch": None, **meta}))
-        total = progress.epoch if epochs is None else epochs
-        if progress.epoch > total or (progress.epoch == epochs and not progress.finished):
-            raise ValueError(f"it stands at epoch {progress.epoch}, and the recipe has {total} epochs")
+        if epochs is not None and (progress.epoch > epochs or (progress.epoch == epochs and not progress.finished)):
+            raise ValueError(f"it stands at epoch {progress.epoch}, and the recipe has {epochs} epochs")
         if progress.stale > progress.epoch or (progress.finished and progress.step):
             raise ValueError("its counts of epochs and steps contradict each other")
     except ValueError as error:
@@ -101,25 +100,14 @@ def _parse_progress(path: Path, meta: dict[str, Any], epochs: int | None) -> Pro
 
 def _check_weights(tensors: dict[str, Tensor], model: nn.Module) -> None:
     """Raise unless the weights of a model, the last and the best, are as its own, and all numbers are finite."""
-    own, best = model.state_dict(), _beginning_with("best.weights", tensors)
-    if best and best.keys() != _beginning_with("model", tensors).keys():
+    own, best = model.state_dict(), beginning_with("best.weights", tensors)
+    if best and best.keys() != beginning_with("model", tensors).keys():
         raise ValueError("the best weights have other names than the last")
-    for name, value in [*_beginning_with("model", tensors).items(), *best.items()]:
+    for name, value in [*beginning_with("model", tensors).items(), *best.items()]:
         if name in own and not is_lazy(own[name]):
             _require_like(name, value, own[name].shape, own[name].dtype)
-    check_finite(
-        {
-            name: value
-            for name, value in tensors.items()
-            if name.startswith(("model.", "optimizer.", "best.", "features."))
-        }
-    )
-
-
-def check_finite(tensors: dict[str, Tensor]) -> None:
-    """Raise ``ValueError`` if a number is NaN or infinite."""
     for name, value in tensors.items():
-        if not value.isfinite().all():
+        if name.startswith(("model.", "optimizer.", "best.", "features.")) and not value.isfinite().all():
             raise ValueError(f"{name} has values that are NaN or infinite")
 
 
@@ -129,7 +117,7 @@ def _optimizer_states(
     """Return the state of each of the weights, of which some may never have had a gradient."""
     weights = [one for group in optimizer.param_groups for one in group["params"]]
     states: dict[int, dict[str, Tensor]] = {}
-    for name, value in _beginning_with("optimizer", tensors).items():
+    for name, value in beginning_with("optimizer", tensors).items():
         index, _, key = name.partition(".")
         like = weights[int(index)]
         _require_like(f"optimizer.{name}", value, torch.Size() if key == "step" else like.shape, like.dtype)
@@ -169,9 +157,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             digest = tensors.pop(DIGEST, None)  # which older files do not have
             is_whole = digest is None or torch.equal(digest, _digest(tensors, meta))
     except (SafetensorError, OSError, LookupError, ValueError, TypeError, AttributeError, RuntimeError) as error:
-        raise InputError(
-            f"The checkpoint {path} is truncated or is not one of sfa's: {shortened(str(error))}"
-        ) from error
+        raise InputError(f"The checkpoint {path} is truncated or not one of sfa's: {shortened(str(error))}") from error
     if not is_whole:
         raise InputError(f"The checkpoint {path} is damaged: what it holds is not what was written.")
     return tensors, meta
@@ -186,7 +172,8 @@ def _digest(tensors: dict[str, Tensor], meta: dict[str, Any]) -> Tensor:
     return torch.frombuffer(bytearray(sha.digest()), dtype=torch.uint8)
 
 
-def _beginning_with(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def beginning_with(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors whose names begin with ``prefix.``, by the rest of their names."""
     start = f"{prefix}."
     return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}
 

@@ -19,7 +19,7 @@ from annotated_types import Ge, Interval
 from pydantic import BaseModel, ConfigDict, FiniteFloat, TypeAdapter, ValidationError
 
 from sfa.atomic import TEMPORARY, ensure_writable, locked, temporary_folder, umask, write_text
-from sfa.errors import InputError, shortened
+from sfa.errors import InputError, shortened, translate_os_errors
 from sfa.folders import expand_user, parse_json, read_json, require_regular_file
 
 LOCK = ".lock"  # name of the file that a process holds while it trains in the folder
@@ -93,10 +93,8 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Keep other processes from training here; raise if one does already."""
         with ExitStack() as stack:
-            try:
+            with translate_os_errors(f"Cannot train in {self.path}"):
                 is_ours = stack.enter_context(locked(self.path / LOCK, wait=False))
-            except OSError as error:
-                raise InputError(f"Cannot train in {self.path}: {error.strerror or error}.") from error
             if not is_ours:
                 raise InputError(f"Another process trains in {self.path}: wait for its end, or choose another --out.")
             yield

@@ -23,8 +23,7 @@ class RunLog:
     @property
     def has_spectral_map(self) -> bool:
         """Whether the feature maps differ before and after the spectral slot."""
-        rows = self.diagnostics  # a rotation keeps the spectrum
-        return any((row.sigma, row.alignment) != (row.sigma_tilde, row.alignment_tilde) for row in rows)
+        return any(row.is_changed for row in self.diagnostics)
 
 
 def read_runs(paths: Sequence[Path]) -> list[RunLog]:

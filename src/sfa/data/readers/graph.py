@@ -15,11 +15,12 @@ from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
 from sfa.data.arrays import check_indices, check_keys, read_arrays
-from sfa.data.convert import as_graphs, build, from_networkx, in_graph, join_graphs
+from sfa.data.convert import as_graphs
 from sfa.data.downloads import explain_damage, explained
 from sfa.data.encode import Encode
 from sfa.data.graph import adjacency_edges, count_nodes
 from sfa.data.labels import MASKS, check_ids
+from sfa.data.raw import build, from_networkx, in_graph, join_graphs
 from sfa.data.readers.edge_list import BY_NAME, EdgeColumns, read_edge_list
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.data.readers.molecules import find_smiles, read_molecules
@@ -44,7 +45,7 @@ def read_graph(
     labels: PathLike | None = None,
     node_features: str | None = None,
     columns: EdgeColumns = BY_NAME,
-    encode: Encode | None = None,
+    encode: Encode = None,
 ) -> Data:
     """Read the graph in a file, with features and labels from files of their own where the graph file has none.
 
@@ -63,7 +64,7 @@ def read_graph(
                 f"{full} is a folder of graphs, so leave out features= (--features): those of the graph NAME are "
                 "looked for in NAME.features.csv or NAME.features.npy there."
             )
-        return read_graph_folder(full, labels, node_features, columns, encode or "auto")
+        return read_graph_folder(full, labels, node_features, columns, encode)
     if find_smiles(full):
         given = {"features": features, "node-features": node_features, **columns.given}
         return read_molecules(full, None if labels is None else existing(labels, "label"), given)
@@ -73,7 +74,7 @@ def read_graph(
             "given as the folder that they are in."
         )
     label_path = None if labels is None else existing(labels, "label")
-    table = None if features is None else read_features(existing(features, "feature"), encode or "auto")
+    table = None if features is None else read_features(existing(features, "feature"), encode)
     raw = _read_raw(full, table, label_path, node_features, columns)
     is_set = raw.get("ptr") is not None
     if table is not None:
@@ -90,7 +91,7 @@ def read_graph(
         ids = raw.get("graph_ids" if is_set else "node_ids")
         count = len(raw.ptr) - 1 if is_set else count_nodes(raw.x, raw.get("num_nodes"), raw.edge_index)
         raw.y = read_labels(label_path, range(count) if ids is None else ids, "graph" if is_set else "node")
-    return build(raw, name=full.stem, node_features=node_features, encode=encode or "auto")
+    return build(raw, name=full.stem, node_features=node_features, encode=encode)
 
 
 def read_graph_folder(

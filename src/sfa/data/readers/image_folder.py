@@ -55,9 +55,7 @@ def first_image(folder: Path) -> Path | None:
 def check_image_size(image_size: int | None) -> None:
     """Raise unless images can be brought to this size; None leaves them as they are."""
     if image_size is not None and not (isinstance(image_size, int | np.integer) and image_size in SIDES):
-        raise InputError(
-            f"The image size is {image_size!r}, but it must be a number of pixels from {SIDES[0]} to {SIDES[-1]}."
-        )
+        raise InputError(f"The image size is {image_size!r}, but must be from {SIDES[0]} to {SIDES[-1]} pixels.")
 
 
 def read_image_folder(

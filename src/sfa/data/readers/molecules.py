@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from sfa.data.convert import build, join_graphs
 from sfa.data.downloads import explain_damage
+from sfa.data.raw import build, join_graphs
 from sfa.data.readers.tables import ID_NAMES, LABEL_NAMES, TextTable, parse_ids, parse_labels, read_labels
 from sfa.errors import InputError
 

@@ -19,7 +19,7 @@ MAX_NESTING = 1000
 
 
 class Part(dict[Any, Any]):
-    """Keep what a pickle would make an array, a matrix or a dictionary of."""
+    """Keep the arguments and the state of an array, a matrix or a dictionary that a pickle would make."""
 
     __slots__ = ("args", "state")
     args: tuple[Any, ...]
@@ -101,10 +101,10 @@ def _text(value: Any) -> str:
 
 
 def check_pickle(file: BinaryIO) -> None:
-    """Raise unless reading the next pickle in a file takes memory as the file does and ends no interpreter.
+    """Raise if reading the next pickle in a file could take far more memory than the file, or crash the interpreter.
 
-    The hash of a tuple in a tuple in a tuple … does, for it runs out of stack; hashed are the keys of a dictionary. So
-    this follows how deep whatever is on the stack of the unpickler may be.
+    Python runs out of stack when it hashes deeply nested tuples, as keys of a dictionary are. So this follows how deep
+    the values on the stack of the unpickler may be nested.
     """
     stack: list[int] = []
     marks: list[int] = []
@@ -129,7 +129,7 @@ def check_pickle(file: BinaryIO) -> None:
 
 
 def check_torch_file(path: Path) -> None:
-    """Raise unless what `torch.save` may have written takes no more memory than it is long, and is safe to load."""
+    """Raise if a file of `torch.save` unpacks to more bytes than it has, or its pickles could crash the interpreter."""
     with path.open("rb") as file:
         if file.read(4) != b"PK\3\4":  # the format before PyTorch 1.6: five pickles, then numbers
             file.seek(0)

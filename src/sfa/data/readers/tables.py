@@ -144,11 +144,10 @@ def read_pairs(path: Path, known: Container[str] = (), item: Task = "node") -> t
     return named[start:], texts[start:]
 
 
-def read_features(path: Path, encode: Encode = "auto") -> Data:
-    """Read `x`, `ids` and `y`: the first column is the node's id, one may be called `label`, others are encoded.
+def read_features(path: Path, encode: Encode = None) -> Data:
+    """Read `x`, `node_ids` and `y`: the first column is the node's id, one may be called `label`, others are encoded.
 
     For `encode` see `encode_frame`.
-
     A `.npy` is numbers only, row i for node i. It is mapped, and must not change while in use. No object is unpickled.
     """
     suffix = path.suffix.lower()

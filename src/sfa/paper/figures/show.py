@@ -7,7 +7,7 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from sfa.errors import InputError
+from sfa.errors import InputError, translate_os_errors
 from sfa.paper import default_path, own_entries
 from sfa.paper.figures import NO_RUN, RUNS, TIMES, NamedFigure, find_figure
 from sfa.paper.figures.run_time import STUDY, timings
@@ -76,10 +76,8 @@ def draw_all(paths: Sequence[Path], out: Path | None, measure: bool, display: Di
     folder = out or Path("figures")
     if folder.suffix and not folder.is_dir():
         raise InputError(f"`sfa figure all` draws many pictures: --out is a folder for them, not {folder}.")
-    try:
+    with translate_os_errors(f"Cannot make the folder {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"Cannot make the folder {folder}: {error.strerror or error}.") from error
     figures: Mapping[str, NamedFigure] = registered("figure")
     theory = {name: figure for name, figure in figures.items() if figure.takes == NO_RUN}
     stems = {name: name if figure.number is None else f"figure-{figure.number}" for name, figure in theory.items()}
