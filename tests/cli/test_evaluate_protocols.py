@@ -83,6 +83,9 @@ def test_all_in_one_table(run: Path, run_sfa: RunSfa) -> None:
         "label-signal",
         "tu-svm-10fold",
         "tu-linear-10fold",
+        "ridge-60-20-20",
+        "ridge-scaffold",
+        "linear-scaffold",
     }
     absent |= {name for name in registered("protocol") if name.startswith("image-")}
     assert kept == {f"scores-{name}.json" for name in registered("protocol") if name not in absent}

@@ -244,7 +244,7 @@ def test_import(run_sfa: RunSfa, workplace: Path) -> None:
     [
         (["import"], "needs the exported file"),
         (["show", "x.json"], "`sfa ledger show` takes no file: --ledger says which ledger"),
-        (["import", "nowhere.json"], "cannot be read"),
+        (["import", "nowhere.json"], "does not exist"),
         (["import", "foreign.json"], "is not a ledger of sfa"),
         (["import", "foreign.json", "--study", "kappa"], "imported whole"),
     ],

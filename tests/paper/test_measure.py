@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from torch_geometric.data import Data
 
 from sfa.atomic import locked
@@ -30,13 +31,12 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux")
 
 def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    with locked(path, wait=False) as first:
-        with locked(path, wait=False) as second:
-            assert (first, second) == (True, False)
-        assert path.exists(), "who did not get it does not remove it"
+    with FileLock(path), locked(path, wait=False) as second:  # as another process would
+        assert not second
+    assert path.exists(), "who did not get it does not remove it"
+    with locked(path, wait=False) as first, locked(path, wait=False) as again:
+        assert (first, again) == (True, True), "one process may ask twice"
     assert not path.exists()
-    with locked(path, wait=False) as third:
-        assert third
 
 
 @pytest.mark.multiprocess
