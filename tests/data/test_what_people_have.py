@@ -88,6 +88,7 @@ def test_defects_of_frames_are_named(edges: Any, nodes: Any, says: str) -> None:
         (POSITIONS, [0, 1, 2, 3]),
         (POSITIONS.T, [0, 1, 2, 3]),
         (POSITIONS.tolist(), [0, 1, 2, 3]),
+        ((10 * POSITIONS).tolist(), [0, 10, 20, 30]),
         (torch.from_numpy(POSITIONS), [0, 1, 2, 3]),
         (sparse.coo_array((np.ones(4), POSITIONS.T), (4, 4)), [0, 1, 2, 3]),
         (nx.to_numpy_array(nx.Graph(POSITIONS.tolist())), [0, 1, 2, 3]),

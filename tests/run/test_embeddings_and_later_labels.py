@@ -141,3 +141,34 @@ def test_a_set_has_neighbors_and_no_links(molecules: Any) -> None:
     assert list(run.cluster(2).frame) == ["graph_id", "cluster"]
     with pytest.raises(InputError, match="between the nodes of one graph"):
         run.suggest_links()
+
+
+def test_tables_of_labels_as_people_write_them(run_path: Path) -> None:
+    expected = evaluate_run(run_path, protocol="knn", labels="clubs.csv").of["knn"][-1]
+    clubs = pd.read_csv("clubs.csv")
+    clubs.rename(columns={"id": "person", "label": "group"}).to_csv("names.csv", index=False)
+    clubs.to_csv("index.csv")
+    clubs.to_csv("bare.csv", index=False, header=False)
+    series = clubs.set_index("id")["label"]
+    for labels in ("names.csv", "index.csv", "bare.csv", series, series.to_dict()):
+        found = evaluate_run(run_path, protocol="knn", labels=labels).of["knn"][-1]
+        assert found.values == expected.values
+    with pytest.raises(InputError, match="not a list"):
+        evaluate_run(run_path, labels=["chess"] * 60)
+    with pytest.raises(InputError, match="labels= is a file where the data are one"):
+        train_run("friends.csv", labels=series, node_features="degree")
+
+
+def test_new_people_need_no_order_of_columns(run_sfa: Callable[..., Any]) -> None:
+    people = pd.DataFrame({"person": NAMES, "age": np.arange(60.0), "city": ["Rome", "Oslo", "Bern"] * 20})
+    people.to_csv("people.csv", index=False)
+    assert run_sfa("train", "friends.csv", "--features", "people.csv", "--hidden", 8, "--epochs", 1, out="a").code == 0
+    people[["city", "person", "age"]].to_csv("people.csv", index=False)
+    assert run_sfa("embed", "a", "--data", "friends.csv", "--features", "people.csv", out="z.npy").code == 0
+    np.testing.assert_array_equal(np.load("z.npy"), open_run("a", features="people.csv").embedding())
+
+
+def test_methods_without_features_need_none_later_either(run_sfa: Callable[..., Any]) -> None:
+    options = ["--method", "deepwalk", "--hidden", 4, "--epochs", 1]
+    assert run_sfa("train", "friends.csv", *options, out="a").code == 0
+    assert run_sfa("embed", "a", "--data", "friends.csv", out="z.npy").code == 0

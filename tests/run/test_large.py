@@ -156,7 +156,7 @@ def test_the_estimate_is_the_measured_peak_within_a_factor(method: str, nodes: i
     told = subprocess.run(
         [sys.executable, "-c", MEASURE, method, str(nodes)], capture_output=True, text=True, check=True
     )
-    assert 0.4 < float(told.stdout) < 2.5
+    assert 0.33 < float(told.stdout) < 3
 
 
 class TestProgress:

@@ -51,7 +51,7 @@ def as_graph(
 
     - A data set's name or a path: see `load`.
     - A DataFrame of edges, or a pair `(nodes, edges)` of DataFrames: see `from_pandas`.
-    - A list of tuples `(u, v)` or `(u, v, weight)`: edges between nodes of these names, text or numbers.
+    - A list of pairs `(u, v)`, or of tuples `(u, v, weight)`: edges between nodes of these names, text or numbers.
     - `(X, A)`: X an array, sparse matrix, map of a file (`numpy.load(file, mmap_mode="r")`) or DataFrame [n, d], whose
       index names the nodes; A edges as above, an adjacency [n, n], SciPy sparse, dense or a DataFrame, or an edge
       index of positions, [2, m] or [m, 2]. An array [2, 2] with two nodes is an adjacency.
@@ -94,7 +94,7 @@ def as_graph(
         raw = _from_pair(x, a, table, asked, labels, encode)
     else:
         given = f"{type(obj).__name__} of {len(obj)} things" if isinstance(obj, (tuple, list)) else type(obj).__name__
-        raise InputError(f"A {given} is no graph; allowed is {ONE_GRAPH}.")
+        raise InputError(f"This {given} is no graph; allowed is {ONE_GRAPH}.")
     raw.name = name or own_name(raw)
     return build(raw, name="graph", node_features=node_features, encode=encode)
 
@@ -200,7 +200,8 @@ def _edge_table(obj: Any) -> Any:
         return None
     are_tuples = len({len(row) for row in rows}) == 1 and all(isinstance(row, tuple) for row in rows)
     has_text = _is_rows(rows) and any(isinstance(one, str) for row in rows for one in row)
-    if not has_text and not (are_tuples and (len(rows) != 2 or _is_rows(rows))):  # two may be a pair (X, A)
+    are_pairs = len(rows) > 2 and len(rows[0]) == 2 and _is_rows(rows)  # fewer may be an index, wider an adjacency
+    if not (has_text or are_pairs) and not (are_tuples and (len(rows) != 2 or _is_rows(rows))):  # two: a pair (X, A)
         return None
     return pd.DataFrame({i: list(column) for i, column in enumerate(zip(*rows, strict=True))})
 

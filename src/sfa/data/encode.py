@@ -58,6 +58,7 @@ def encode_frame(frame: Any, how: Encode = None, name: str = "The table") -> tup
             codes = pd.Index(kinds).get_indexer(cells.astype(str).str.strip())
             parts.append((codes[:, None] == np.arange(len(kinds))).astype(np.float64))
             strange = cells[(codes < 0) & ~missing]
+            said += [f"{missing.sum()} missing in {one!r} as no category"] if missing.any() else []
             said += [f"{one!r} as {len(kinds)} categories"] if is_new else []
             if len(strange):
                 said.append(f"{len(strange)} in {one!r} of no category ({strange.iloc[0]!r}, …)")

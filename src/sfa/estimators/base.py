@@ -92,7 +92,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         recipe, parts = self._recipe()
         data = self._read(X, class_of_method(recipe.method["name"]).transductive)
         self._rows(X, data[f"{self.task}_ids"])  # raises before training
-        if note := data.get("features_note"):
+        if (note := data.get("features_note")) and (self.verbose or getattr(self, "graph", None) is None):
             Display().say(note)
         recipe = recipe.settled(data)
         method, statistics = recipe.build_for(data, parts=parts), recipe.statistics(data)
@@ -144,7 +144,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _transformed(self, X: Any) -> tuple[NDArray[np.float32], Sequence[Any]]:
         """Return embeddings and ids."""
-        data = self._read(X, self.method_.transductive, getattr(self, "encoding_", None) or "none")
+        unknown: Encode = "auto" if self.method_.transductive else "none"
+        data = self._read(X, self.method_.transductive, getattr(self, "encoding_", None) or unknown)
         if not self.method_.transductive:
             features_of = self.features_of_ if "features_of" in self.kept else data.get("features_of")
             require_same_features(data, self.n_features_in_, features_of, "this embedder was fitted to")

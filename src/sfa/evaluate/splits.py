@@ -125,7 +125,10 @@ class GroupSplits(Splits):
                 left[part[one]] -= sizes[one]
             splits.append(Split(*(known[part[group] == place] for place in range(3))))
         if any(min(map(len, vars(split).values())) < 2 for split in splits):
-            raise InputError(f"{len(sizes)} groups of {n} {item_word(data)} are too large to be split three ways.")
+            raise InputError(
+                f"{len(sizes)} groups of {n} {item_word(data)} are too large to be split three ways: use a protocol "
+                "without groups (`sfa list protocols`)."
+            )
         return splits
 
 

@@ -76,7 +76,7 @@ def evaluate_run(
     supervised: bool = False,
     data: Any = None,
     features: str | Path | None = None,
-    labels: str | Path | None = None,
+    labels: Any = None,
     data_root: str | Path | None = None,
     threads: int | None = None,
     progress: bool | Display = False,
@@ -91,7 +91,7 @@ def evaluate_run(
             ``ridge-60-20-20`` for targets that are no whole numbers.
         supervised: Add an MLP and a GCN that learn from the labels of each split.
         data: The data of training, and with ``features`` those of its nodes, if they have moved or were in memory.
-        labels: Table of ids and labels, if it was trained without labels.
+        labels: Ids and labels, if it was trained without: a table in a file, a Series, or a mapping.
         data_root: Folder of data sets, in place of the one of training.
         progress: Show progress on standard error.
     """
@@ -213,7 +213,7 @@ def compare_runs(
     protocol: str | None = None,
     data: Any = None,
     features: str | Path | None = None,
-    labels: str | Path | None = None,
+    labels: Any = None,
     data_root: str | Path | None = None,
     threads: int | None = None,
     progress: bool | Display = False,

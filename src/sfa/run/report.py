@@ -39,7 +39,7 @@ def report_run(
     show: bool = False,
     data: Any = None,
     features: str | Path | None = None,
-    labels: str | Path | None = None,
+    labels: Any = None,
     data_root: str | Path | None = None,
     threads: int | None = None,
     progress: bool | Display = False,
@@ -90,7 +90,8 @@ def report_run(
         require_same_splits(opened, chosen)
         scores = score_together(opened, chosen, display)
     words = ["sfa", "report", *map(str, paths), *([] if chosen == usual else ["--protocol", chosen.name])]
-    words += [] if labels is None else ["--labels", str(labels)]
+    is_file = isinstance(labels, str | Path)
+    words += [] if labels is None else ["--labels", str(labels) if is_file else "labels.csv"]
     words += [] if target == paths[0] / REPORT else ["--out", str(target)]
     of_runs = zip(opened, scores, healths, strict=True)
     shown = [ReportedRun(str(run.path), run, own, no_scores, health) for run, own, health in of_runs]

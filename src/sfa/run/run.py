@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.errors import InputError
+from sfa.errors import InputError, MissingFeaturesError
 from sfa.evaluate import Protocol
 from sfa.methods import Method
 from sfa.registry import resolve
@@ -164,7 +164,7 @@ def open_runs(
     *,
     data: Any = None,
     features: str | Path | None = None,
-    labels: str | Path | None = None,
+    labels: Any = None,
     data_root: str | Path | None = None,
 ) -> list[Run]:
     """Open several runs on the same data, which are read once; runs that are open stay as they are.
@@ -187,7 +187,8 @@ def open_runs(
         if source.labels is not None and labels is not None:  # they have moved
             source, labels = replace(source, labels=labels), None
         require_present(source, closed[0])
-        read = source.load()
+        encoding = closed[0].record.get("encoding") if features is not None else None  # so that order plays no part
+        read = (replace(source, encode=encoding) if encoding else source).load()
     pairs = zip(runs, folders, strict=True)
     opened = [run if isinstance(run, Run) else _assemble(folder, read, own=True) for run, folder in pairs]
     return opened if labels is None else [replace(run, data=with_labels(run.data, labels)) for run in opened]
@@ -199,13 +200,23 @@ def open_for(folder: RunFolder, source: Source) -> Run:
     if source.in_memory or source.features is not None or (encoding and not is_known(source.dataset)):
         source = replace(source, encode=encoding or "none")
     try:
-        return _assemble(folder, source.load(), own=False)
+        return _assemble(folder, _load_like(folder, source), own=False)
     except InputError as error:
         any_size, size = "for instance --image-size 64 (image_size=64)", folder.record.get("size")
         if any_size not in str(error) or not isinstance(size, list) or len(set(size)) != 1:
             raise
         asked = f"--image-size {size[0]}, the size that the run in {folder.path} was trained on"
         raise InputError(str(error).replace(any_size, asked)) from error
+
+
+def _load_like(folder: RunFolder, source: Source) -> Data:
+    """Read other data; where they have no features, make those that were made for the run's own."""
+    try:
+        return source.load()
+    except MissingFeaturesError:
+        if source.node_features is not None or not folder.record.get("features_of"):
+            raise
+        return replace(source, node_features=folder.record["features_of"]).load()
 
 
 def _assemble(folder: RunFolder, data: Data, *, own: bool) -> Run:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from torch import Tensor
 from torch.utils.data import DataLoader
 from torch_geometric.data import Data, Dataset
@@ -21,7 +22,7 @@ from sfa.data.load import LoadedByFunction
 from sfa.data.raw import own_name
 from sfa.data.readers.edge_list import OLD_RULES, EdgeColumns
 from sfa.data.readers.image_folder import holds_images
-from sfa.data.readers.tables import read_labels
+from sfa.data.readers.tables import place_labels, read_labels
 from sfa.errors import InputError
 from sfa.evaluate.inputs import has_targets
 from sfa.folders import existing, expand_user
@@ -66,7 +67,13 @@ class Source:
         """Raise if there are options for data that were not named, or for data in memory."""
         of_edges = EdgeColumns.__annotations__ if self.in_memory else ()
         others = ("data", "data_root", "node_features", "encode", *of_edges)
-        of_files = [key for key, value in vars(self).items() if key not in others and value]
+        for key in ("features", "labels"):
+            if not (self.in_memory or isinstance(given := getattr(self, key), str | os.PathLike | None)):
+                kind = type(given).__name__
+                raise InputError(f"{key}= is a file where the data are one, and not a {kind}: give both as objects.")
+        of_files = [
+            key for key, value in vars(self).items() if key not in others and value is not None and value is not False
+        ]
         if self.in_memory and of_files:
             raise InputError(f"{' and '.join(of_files)} belong to files: data in memory have their own.")
         if self.data is None and (of_files or self.node_features or self.encode):
@@ -198,15 +205,24 @@ def require_same_graph(data: Data, digest: str | None) -> None:
         )
 
 
-def with_labels(data: Data, labels: str | Path) -> Data:
-    """Return data that have no labels with those of a table (id, label)."""
+def with_labels(data: Data, labels: Any) -> Data:
+    """Return data that have no labels with those of a table (id, label), or of a Series or mapping from ids."""
     if data.get("y") is not None:
         raise InputError("Labels are given twice: the data of this run have some, so leave out --labels (labels=).")
     task = task_of(data)
     ids, labeled = data[f"{task}_ids"], copy.copy(data)
-    set_labels(labeled, read_labels(existing(labels, "label"), ids, task), len(ids), None, task)
+    if isinstance(labels, str | os.PathLike):
+        own = read_labels(existing(labels, "label"), ids, task)
+    elif isinstance(labels, Mapping | pd.Series):
+        series = pd.Series(labels, dtype=object)
+        texts = ["" if pd.isna(one) else str(one) for one in series]
+        own = place_labels(list(map(str, series.index)), texts, ids, task, "labels=")
+    else:
+        kind = type(labels).__name__
+        raise InputError(f"labels= is a file (id, label), or a Series or mapping from ids to labels, and not a {kind}.")
+    set_labels(labeled, own, len(ids), None, task)
     if labeled.get("y") is None:
-        raise InputError(f"{labels} has no labels in it: every one of them is empty or -1.")
+        raise InputError("There are no labels: every one of them is empty or -1.")
     labeled.labels_digest = hashlib.sha256(labeled.y.numpy().tobytes()).hexdigest()  # to know kept scores by
     return labeled
 

@@ -192,7 +192,7 @@ def _size_of(data: Data, recipe: Recipe, weighting: str | None) -> str:
     sizes = {"graph": num_items(data)} if task_of(data) == "graph" else {}
     sizes |= {"node": data.num_nodes, "edge": data.num_edges // 2, "feature": data.num_features}
     none, first = MEANINGS["none"], recipe.preparation
-    steps = [weighting or none] if first == none else [first, weighting]
+    steps = [weighting or none] if first == none else [first, weighting if weighting != first else None]
     return ", ".join([*(counted(size, what) for what, size in sizes.items()), ", then ".join(filter(None, steps))])
 
 

@@ -5,7 +5,7 @@ import math
 import os
 import warnings
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -112,35 +112,45 @@ def parse_labels(texts: list[str]) -> Sequence[float | str | None]:
 
 def read_labels(path: Path, ids: Sequence[Any], item: Task = "node") -> NDArray[Any]:
     """Return the label of each item by a table (id, label), None if not listed; images may be listed without suffix."""
+    return place_labels(*read_pairs(path, [str(one) for one in ids], item), ids, item, str(path))
+
+
+def place_labels(named: Sequence[str], texts: Sequence[str], ids: Sequence[Any], item: Task, what: str) -> NDArray[Any]:
+    """Return the label of each item by pairs of ids and labels."""
     position: dict[str, int] = {str(one): i for i, one in enumerate(ids)}
-    named, texts = read_pairs(path, position, item)
     files = [(*os.path.splitext(one), i) for one, i in position.items() if item == "image"]
     stems = Counter(stem for stem, suffix, _ in files if suffix.lower() in IMAGE_SUFFIXES)
     by_stem = {stem: i for stem, suffix, i in files if suffix.lower() in IMAGE_SUFFIXES and stems[stem] == 1}
     labels = np.full(len(ids), None, dtype=object)
     seen: set[int] = set()
-    for one, label in zip(named, parse_labels(texts), strict=True):
+    for one, label in zip(named, parse_labels(list(texts)), strict=True):
         place = position.get(one, by_stem.get(one))
         if place is None:
             holder = "the graph" if item == "node" else "the set"
             hint = f"; ids are names of files such as {ids[0]}" if stems else ""
-            raise InputError(f"{path} labels the {item} {one!r}, which {holder} does not have{hint}.")
+            raise InputError(f"{what} labels the {item} {one!r}, which {holder} does not have{hint}.")
         if place in seen:
-            raise InputError(f"{path} labels the {item} {str(ids[place])!r} more than once.")
+            raise InputError(f"{what} labels the {item} {str(ids[place])!r} more than once.")
         seen.add(place)
         labels[place] = label
     return labels
 
 
 def read_pairs(path: Path, known: Container[str] = (), item: Task = "node") -> tuple[list[str], list[str]]:
-    """Return the columns of a table (id, label) without its header, which begins with no known id."""
+    """Return the columns of a table (id, label) without its header, which begins with no known id.
+
+    The first row is one if its cells are called so, or if its label is no other row's while the others repeat.
+    """
     with explain_damage(path):
         frame = TextTable(path).read_text()
+    if frame.shape[1] == 3 and frame.iloc[0, 0] == "":  # the index that pandas writes
+        frame = frame.iloc[:, 1:]
     if frame.shape[1] != 2:
         raise InputError(f"{path} has {frame.shape[1]} columns; a label file has two, the {item} id and its label.")
-    named, texts = frame[0].tolist(), frame[1].tolist()
+    named, texts = (frame[column].tolist() for column in frame)
     has_header = named[0].lower() in ID_NAMES or texts[0].lower() in LABEL_NAMES
-    start = 1 if has_header and named[0] not in known else 0
+    repeat = 2 * len(set(texts[1:])) < len(texts) and texts[0] not in texts[1:] and not is_number(texts[0])
+    start = 1 if (has_header or repeat) and named[0] not in known else 0
     return named[start:], texts[start:]
 
 
@@ -194,9 +204,15 @@ def parse_frame(frame: Any, path: Path | str, encode: Encode) -> Data:
     names = [str(name) for name in frame.columns]
     if frame.empty:
         raise InputError(f"{path} has no rows; it needs one a node, first the node id, then numbers.")
+    if isinstance(encode, Mapping) and names[0] in encode:  # as in training, where another column had the ids
+        own = next((i for i, name in enumerate(names) if name not in encode and name.lower() != "label"), 0)
+        frame = frame.iloc[:, [own, *(i for i in range(len(names)) if i != own)]]
+        names = [str(name) for name in frame.columns]
     label = _label_column(names)
     columns = [i for i in range(1, len(names)) if i != label]
     ids = frame.iloc[:, 0]
+    if pd.api.types.is_float_dtype(ids.dtype) and (ids % 1 == 0).all():  # as after a missing cell
+        ids = ids.astype(np.int64)
     if ids.isna().any() or pd.api.types.is_float_dtype(ids.dtype):
         raise InputError(f"{path} has node ids in its first column {names[0]!r} that are missing or not whole numbers.")
     repeated = ids[ids.astype(str).duplicated()].tolist()
