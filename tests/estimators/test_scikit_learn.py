@@ -107,6 +107,17 @@ def test_embeddings_come_as_a_frame_whose_index_is_the_nodes(club: nx.Graph, mol
         NodeEmbedder().get_feature_names_out()
 
 
+def test_a_repr_is_short(tmp_path: Path) -> None:
+    assert repr(NodeEmbedder("grace", hidden=16)) == "NodeEmbedder(hidden=16, method='grace')"
+    from_recipe = NodeEmbedder.from_recipe({"method": "grace", "encoder": {"layers": 3}})
+    assert "options={'encoder.layers': 3}" in repr(from_recipe) or "encoder=" in repr(from_recipe)
+    assert len(repr(from_recipe)) < 250
+    fitted = NodeEmbedder(**SMALL).fit((np.eye(4), [(0, 1), (1, 2), (2, 3)]))
+    fitted.save(tmp_path / "e.safetensors")
+    assert len(repr(NodeEmbedder.load(tmp_path / "e.safetensors"))) < 200
+    assert repr(NodeEmbedder("nonsense")) == "NodeEmbedder(method='nonsense')"
+
+
 def test_features_have_names_which_transform_minds(club: nx.Graph, halves: np.ndarray, tmp_path: Path) -> None:
     edges = nx.to_pandas_edgelist(club)
     nodes = pd.DataFrame({"age": np.arange(34.0), "half": halves}, index=pd.Index(list(club)))

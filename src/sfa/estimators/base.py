@@ -6,6 +6,7 @@ import copy
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from types import UnionType
@@ -86,6 +87,20 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         method, seed = values.pop("method.name"), values.pop("training.seed")
         own = {} if cls.task == "image" else {"feature_norm": values.pop("feature_norm")}
         return cls(method, **parts, **own, options=values, random_state=seed, device=device)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Show the parameters that are not the method's own, which :meth:`from_recipe` names all."""
+        shown = copy.copy(self)
+        with suppress(InputError):  # of a method that there is not
+            usual = Recipe.parse({"method": self.method if isinstance(self.method, str) else ""})
+            for kind in KINDS:
+                if getattr(self, kind) == usual.as_dict()[kind]:
+                    setattr(shown, kind, type(self)().get_params()[kind])
+            own, absent = usual.by_path(), object()
+            changed = {path: value for path, value in (self.options or {}).items() if own.get(path, absent) != value}
+            shown.options = changed or None
+        text: str = BaseEstimator.__repr__(shown, N_CHAR_MAX)
+        return text
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Learn the encoder; labels are not used."""
