@@ -16,10 +16,10 @@ from sfa.registry import register
 class GAE(Method):
     r"""Encode nodes so that inner products tell which of them are joined.
 
-    The decoder is :math:`\hat A = \sigma(Z Z^\top)`. From `"Variational Graph Auto-Encoders"
-    <https://arxiv.org/abs/1611.07308>`_ (Kipf and Welling, 2016). As in the paper every node counts as joined to
-    itself, and edge weights matter to the encoder only. A uniform sample of the zeros of the adjacency, as many as
-    ones, keeps memory linear. Standardize features whose mean is large.
+    From `"Variational Graph Auto-Encoders" <https://arxiv.org/abs/1611.07308>`_ (Kipf and Welling, 2016). The decoder
+    is :math:`\hat A = \sigma(Z Z^\top)`. As in the paper every node counts as joined to itself, and edge weights
+    matter to the encoder only. A uniform sample of the zeros of the adjacency, as many as ones, keeps memory linear.
+    Standardize features whose mean is large.
     """
 
     chance = 0.693147  # log 2
