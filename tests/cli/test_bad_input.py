@@ -383,6 +383,7 @@ def test_debug_shows_the_real_exception(words: list[str]) -> None:
         (["trian", "cora"], "trian"),
         (["train", "cora", "--colour", "red"], "--colour"),
         (["train", "cora", "--epochs", "many"], "--epochs"),
+        (["train", "cora", "--feature-norm", "rows"], "--feature-norm"),
         (["list", "metods"], "methods"),
         (["embed", "run"], "--out"),
     ],

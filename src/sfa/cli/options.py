@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
@@ -30,7 +30,9 @@ Features = Annotated[Path | None, option(DATA, "Node features: .csv, .parquet or
 MovedData = Annotated[str | None, option(DATA, "Where the data are now, if they moved.", metavar="DATA")]
 Labels = Annotated[Path | None, option(DATA, "Labels: .csv with columns id, label.", metavar="FILE")]
 NodeFeatures = Annotated[str | None, option(DATA, "Make features: degree, random or spectral.", metavar="KIND[:WIDTH]")]
-FeatureNorm = Annotated[Text, option(METHOD, "auto, row, standard or none.")]
+FeatureNorm = Annotated[
+    Literal["auto", "row", "standard", "shifted-row", "none"] | None, option(METHOD, "auto, row, standard or none.")
+]
 SourceColumn = Annotated[str | None, option(DATA, "Edge list: column of sources.", "--source", metavar="COLUMN")]
 TargetColumn = Annotated[str | None, option(DATA, "Column of targets: edges or SMILES.", "--target", metavar="COLUMN")]
 WeightColumn = Annotated[str | None, option(DATA, "Edge list: weights, or none.", "--weight", metavar="COLUMN")]
