@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from sfa.augment.base import Augmentation, both
 from sfa.augment.node import random_view
 from sfa.errors import unknown_name
-from sfa.graph.structure import WeakTensorCache, csr_structure
+from sfa.graph.structure import WeakTensorCache, structure_of
 from sfa.matrices import csr_matrix, row_chunks
 from sfa.ranges import Share, check_number
 from sfa.registry import register
@@ -202,6 +202,6 @@ def _weights(graph: Data) -> Tensor:
 
 
 def _adjacency(graph: Data, weight: Tensor) -> Tensor:
-    structure = csr_structure(graph.edge_index, graph.num_nodes)
+    structure = structure_of(graph)
     shape = (structure.num_nodes, structure.num_nodes)
     return csr_matrix(structure.edge_rowptr, structure.edge_col, structure.sorted(weight), shape)

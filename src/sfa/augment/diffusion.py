@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 from sfa.augment.base import Augmentation, both
 from sfa.augment.node import random_view
 from sfa.errors import InputError, unknown_name
-from sfa.graph.structure import WeakTensorCache, csr_structure
+from sfa.graph.structure import WeakTensorCache, structure_of
 from sfa.matrices import csr_matrix
 from sfa.nn.sparse import normalized_adjacency
 from sfa.ranges import Count, Positive, Share, check_number, check_whole
@@ -153,7 +153,7 @@ def chebyshev_series(
         rowptr, col, values = map(torch.from_numpy, (symmetric.indptr, symmetric.indices, symmetric.data))
         return csr_matrix(rowptr, col, values, kept.shape).to(data.edge_index.device)
 
-    structure = csr_structure(data.edge_index, data.num_nodes)
+    structure = structure_of(data)
     key = data.edge_index if data.edge_weight is None else data.edge_weight
     return _KNOWN.get(key, make, made_of=(structure, kernel, tolerance, top_k, dtype))
 

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from sfa.augment.base import Augmentation, both
 from sfa.errors import InputError
 from sfa.graph.batches import Rate, check_rate
-from sfa.graph.structure import csr_structure, take_rows
+from sfa.graph.structure import structure_of, take_rows
 from sfa.ranges import Share
 from sfa.registry import register
 
@@ -117,7 +117,7 @@ def remove_edges(
     if directed:
         kept = torch.rand(data.num_edges, generator=generator, device=device) >= rate
     else:
-        edge_of, edges = csr_structure(data.edge_index, data.num_nodes).undirected
+        edge_of, edges = structure_of(data).undirected
         if isinstance(rate, Tensor):
             of_each = rate
             rate = rate.new_empty(edges).index_copy_(0, edge_of, of_each)

@@ -17,7 +17,7 @@ from sfa.evaluate.diagnostics import effective_rank
 from sfa.evaluate.inputs import MOST_BYTES
 from sfa.evaluate.protocols import Embedder
 from sfa.evaluate.protocols.link_prediction import hold_out
-from sfa.graph.structure import csr_structure, row_entries, take_rows
+from sfa.graph.structure import row_entries, structure_of, take_rows
 from sfa.matrices import row_chunks, unit_rows
 from sfa.nn.sparse import feature_product
 from sfa.registry import build
@@ -98,7 +98,7 @@ def _sample_views(data: Data, views: Any) -> tuple[Data, Tensor, Tensor, Tensor,
 
 def _sample_nodes(graph: Data) -> tuple[Tensor, int]:
     """Draw nodes that have neighbors, whose number is returned, and after them these neighbors and other nodes."""
-    structure, generator = csr_structure(graph.edge_index, graph.num_nodes), torch.Generator().manual_seed(0)
+    structure, generator = structure_of(graph), torch.Generator().manual_seed(0)
     order = torch.rand(graph.num_nodes, generator=generator)
     queries = order.where(structure.edge_rowptr.diff() > 0, 1).argsort()[:QUERIES]
     queries = queries[structure.edge_rowptr.diff()[queries] > 0]

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import cumsum, subgraph
 
 from sfa.errors import InputError
-from sfa.graph.structure import csr_structure, sort_edges
+from sfa.graph.structure import csr_structure, sort_edges, structure_of
 from sfa.graph.walks import draw_below
 from sfa.ranges import check_number
 from sfa.seeding import derive_seed
@@ -98,7 +98,7 @@ def rewire(batch: Data, drop: Tensor, add: Tensor, generator: torch.Generator | 
     Every set of edges is as likely to go, and every set of pairs of different nodes without an edge as likely to come;
     if there are fewer such pairs, all come. A new edge has the weight of a random edge of its graph.
     """
-    structure = csr_structure(batch.edge_index, batch.num_nodes)
+    structure = structure_of(batch)
     edge_index = structure.sorted(batch.edge_index.T).T
     weight = None if batch.edge_weight is None else structure.sorted(batch.edge_weight)
     graph = batch.batch.index_select(0, edge_index[0])

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.graph.batches import check_batch, graph_of_nodes, sum_pool
-from sfa.graph.structure import csr_structure
+from sfa.graph.structure import structure_of
 from sfa.matrices import to_csr
 from sfa.ranges import check_whole
 
@@ -23,7 +23,7 @@ def label_histogram(graphs: Data) -> Tensor:
 def degree_histogram(graphs: Data) -> Tensor:
     """Count the nodes of each graph with 0, 1, 2, … neighbors, a CSR matrix ``(G, 1 + largest degree)``."""
     check_batch(graphs)
-    degree = csr_structure(graphs.edge_index, graphs.num_nodes).edge_rowptr.diff()
+    degree = structure_of(graphs).edge_rowptr.diff()
     return label_counts(degree[None], graphs.ptr)
 
 
@@ -50,7 +50,7 @@ def weisfeiler_lehman(graphs: Data, *, rounds: int = 3) -> Tensor:
     """
     check_whole("rounds", rounds, 0)
     check_batch(graphs)
-    structure = csr_structure(graphs.edge_index, graphs.num_nodes)
+    structure = structure_of(graphs)
     rowptr, col = structure.edge_rowptr.cpu().numpy(), structure.edge_col.cpu().numpy()
     labels = [distinct_rows(graphs.x.detach().cpu().numpy())]
     for _ in range(rounds):

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
+from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.matrices import csr_matrix
@@ -48,7 +49,24 @@ class CSRStructure:
         self.edge_row, self.edge_col = edges.unbind()
         counts = torch.bincount(self.edge_row, minlength=num_nodes)
         self.edge_rowptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-        self.rowptr = self.edge_rowptr + torch.arange(num_nodes + 1, device=keys.device)
+
+    @classmethod
+    def of_rows(cls, rowptr: Tensor, col: Tensor) -> "CSRStructure":
+        """Return the structure of compressed rows that are known to be valid; they may lie on disk."""
+        structure = cls.__new__(cls)
+        structure.num_nodes, structure.order = len(rowptr) - 1, None
+        structure.edge_rowptr, structure.edge_col = rowptr.data, col.data
+        return structure
+
+    @cached_property
+    def edge_row(self) -> Tensor:
+        """Rows ``(m,)`` of the sorted edges."""
+        return expand_rowptr(self.edge_rowptr, len(self.edge_col))
+
+    @cached_property
+    def rowptr(self) -> Tensor:
+        """Row pointers ``(n + 1,)`` of ``A + I``."""
+        return self.edge_rowptr + torch.arange(self.num_nodes + 1, device=self.edge_rowptr.device)
 
     @cached_property
     def col(self) -> Tensor:
@@ -94,6 +112,20 @@ _STRUCTURES: WeakTensorCache[CSRStructure] = WeakTensorCache()
 def csr_structure(edge_index: Tensor, num_nodes: int) -> CSRStructure:
     """Return the structure of these edges, cached while the tensor lives and is not written to."""
     return _STRUCTURES.get(edge_index, lambda: CSRStructure(edge_index, num_nodes), made_of=num_nodes)
+
+
+def edge_key(data: Data) -> Tensor:
+    """Return the tensor whose life and version are those of a graph's edges: of a stored graph, its row pointers."""
+    key: Tensor = data.edge_index if data.get("indptr") is None else data.indptr
+    return key
+
+
+def structure_of(data: Data) -> CSRStructure:
+    """Return the structure of a graph's edges, cached while they stay unchanged; that of a stored graph is on disk."""
+    indptr = data.get("indptr")
+    if indptr is None:
+        return csr_structure(data.edge_index, data.num_nodes)
+    return _STRUCTURES.get(indptr, lambda: CSRStructure.of_rows(indptr, data.indices))
 
 
 def sort_edges(row: Tensor, col: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:

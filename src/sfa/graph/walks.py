@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.structure import CSRStructure, WeakTensorCache, csr_structure, expand_rowptr, row_entries
+from sfa.graph.structure import CSRStructure, WeakTensorCache, edge_key, expand_rowptr, row_entries, structure_of
 
 Generator = torch.Generator | None
 ROUNDS = 10  # proposals of a second-order walker before its probabilities are computed in full
@@ -58,14 +58,14 @@ def random_non_edges(structure: CSRStructure, count: int, generator: Generator =
 
 def ones_and_zeros(graph: Data, generator: Generator) -> tuple[Tensor, Tensor]:
     """Return all pairs that are one in ``A + I``, ``(2, m + n)``, and draw as many that are zero."""
-    structure = csr_structure(graph.edge_index, graph.num_nodes)
+    structure = structure_of(graph)
     ones = torch.stack([expand_rowptr(structure.rowptr), structure.col])
     return ones, random_non_edges(structure, ones.shape[1], generator)
 
 
 def sampled_means(h: Tensor, graph: Data, count: int, draws: int, generator: Generator) -> Tensor:
     """Compute means ``(count, d)`` of ``draws`` rows of ``h``, drawn from a node and its neighbors with replacement."""
-    structure = csr_structure(graph.edge_index, graph.num_nodes)
+    structure = structure_of(graph)
     start, stop = structure.rowptr[:count], structure.rowptr[1 : count + 1]
     drawn = structure.col[start + below((stop - start).expand(draws, count), generator)]
     return torch.stack([h[rows] for rows in drawn]).mean(0)
@@ -85,9 +85,9 @@ class Transitions:
     @classmethod
     def of(cls, graph: Data) -> Transitions:
         """Return the transitions of a graph, cached while its edges and weights stay unchanged."""
-        structure, weight = csr_structure(graph.edge_index, graph.num_nodes), graph.edge_weight
+        structure, weight = structure_of(graph), graph.edge_weight
         if weight is None:
-            return _TRANSITIONS.get(graph.edge_index, lambda: cls(structure), made_of=structure)
+            return _TRANSITIONS.get(edge_key(graph), lambda: cls(structure), made_of=structure)
         return _TRANSITIONS.get(weight, lambda: cls(structure, structure.sorted(weight)), made_of=structure)
 
     def step(self, here: Tensor, generator: Generator) -> Tensor:

@@ -11,7 +11,7 @@ from torch_geometric.utils import softmax
 
 from sfa.errors import TrainingError, unknown_name
 from sfa.graph.batches import induce, rewire, sum_pool, undirected_edges, with_edges
-from sfa.graph.structure import CSRStructure, csr_structure, expand_rowptr, sort_edges
+from sfa.graph.structure import CSRStructure, expand_rowptr, sort_edges, structure_of
 from sfa.graph.walks import Transitions, draw_below, random_walks
 from sfa.methods.base import Observer
 from sfa.methods.graphcl import GraphCL
@@ -160,7 +160,7 @@ def candidate_pairs(batch: Data, generator: torch.Generator | None = None) -> Ca
     union = rewire(with_edges(batch, batch.edge_index, None), torch.zeros_like(edges), edges, generator).edge_index
     pairs = union[:, union[0] < union[1]]
     graph = batch.batch.index_select(0, pairs[0])
-    joined = Transitions(csr_structure(batch.edge_index, batch.num_nodes)).joins(*pairs)
+    joined = Transitions(structure_of(batch)).joins(*pairs)
     nodes = batch.ptr.diff()
     others, drawn = nodes * (nodes - 1) // 2 - edges, graph[~joined].bincount(minlength=len(nodes))
     weight = (others / drawn.clamp_min(1)).to(batch.x.dtype).index_select(0, graph).where(~joined, 1)

@@ -122,7 +122,7 @@ class NeighborContrast(Method):
 
     def are_alike(self, data: Data, steps: int) -> bool:
         """Test whether nodes some steps apart have features that are more alike than those of random nodes."""
-        device, count = data.edge_index.device, min(PAIRS, ENTRIES // data.num_features + 1)
+        device, count = data.x.device, min(PAIRS, ENTRIES // data.num_features + 1)
         generator = torch.Generator(device).manual_seed(steps)
         start = torch.randint(data.num_nodes, (count,), generator=generator, device=device)
         end, transitions = start, Transitions.of(data)
@@ -158,7 +158,7 @@ class NeighborContrast(Method):
         return torch.where(draw_uniform(seeds, generator) < self.mask, seeds, end)
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        seeds = data.get("seeds", torch.arange(data.num_nodes, device=data.edge_index.device))
+        seeds = data.get("seeds", torch.arange(data.num_nodes, device=data.x.device))
         rows = torch.cat([seeds, self.positives(data, seeds, generator)])
         device = self.directions.device
         is_faster = self.precision == "auto" and has_fast_bfloat16(device)

@@ -63,7 +63,7 @@ class SIGNA(Method):
 
     def partners(self, data: Data, generator: torch.Generator | None) -> Tensor:
         """Draw the positive ``(k,)`` of each of ``k`` roots: a random neighbor, or itself if masked or isolated."""
-        own = torch.arange(num_seed_nodes(data), device=data.edge_index.device)
+        own = torch.arange(num_seed_nodes(data), device=data.x.device)
         neighbor = Transitions.of(data).step(own, generator)
         return torch.where(draw_uniform(own, generator) < self.mask, own, neighbor)
 

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.batches import check_batch, make_batch, sum_pool
-from sfa.graph.structure import csr_structure, some_rows
+from sfa.graph.structure import some_rows, structure_of
 from sfa.modes import evaluating
 from sfa.nn.layers import BatchNorm, check_batch_size, check_sizes, init_xavier_
 from sfa.nn.node_encoders import CHUNK, Convolution
@@ -83,7 +83,7 @@ def whole_graphs(data: Data, chunk: int) -> Iterator[Data]:
     if data.num_nodes <= chunk:
         yield data
         return
-    ptr, structure = data.ptr, csr_structure(data.edge_index, data.num_nodes)
+    ptr, structure = data.ptr, structure_of(data)
     edges = torch.stack([structure.sorted(end) for end in data.edge_index])
     weight = None if data.edge_weight is None else structure.sorted(data.edge_weight)
     first = 0

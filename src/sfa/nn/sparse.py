@@ -7,7 +7,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.structure import WeakTensorCache, csr_structure, some_rows
+from sfa.graph.structure import WeakTensorCache, some_rows, structure_of
 from sfa.matrices import csr_matrix
 
 UNUSABLE_WEIGHTS = (
@@ -48,7 +48,7 @@ def normalized_adjacency(data: Data, dtype: torch.dtype | None = None, *, direct
     default as the graph says, weights may differ between the two directions of an edge; that of ``(source, target)``
     then counts for the target, and :math:`\hat D` sums what each node receives, as in PyTorch Geometric.
     """
-    structure = csr_structure(data.edge_index, data.num_nodes)
+    structure = structure_of(data)
     directed = bool(data.get("directed")) if directed is None else directed
     rowptr, col, place = structure.rowptr, structure.col, structure.place
     values = rowptr.new_ones(len(col), dtype=dtype or torch.get_default_dtype())  # (m + n,)
@@ -72,7 +72,7 @@ def normalized_adjacency(data: Data, dtype: torch.dtype | None = None, *, direct
 
 def neighbor_sums(data: Data, dtype: torch.dtype) -> Propagation:
     """Build :math:`A + I` of an undirected graph, or of a batch of them, with its ``edge_weight`` if it has any."""
-    structure = csr_structure(data.edge_index, data.num_nodes)
+    structure = structure_of(data)
     twin = structure.edge_twin  # refuses edges of one direction only
     if data.edge_weight is None:
         values = torch.ones(len(twin), dtype=dtype, device=twin.device)

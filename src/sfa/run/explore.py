@@ -12,7 +12,7 @@ import torch
 
 from sfa.errors import InputError
 from sfa.explore import cluster, most_similar, row_of, suggest_links
-from sfa.graph.structure import csr_structure
+from sfa.graph.structure import structure_of
 from sfa.matrices import unit_rows
 from sfa.run.display import Display, Rows, Shown
 from sfa.run.source import recorded_source
@@ -50,7 +50,7 @@ def neighbors(run: Run, one: Any, k: int = 10) -> Found:
     row = row_of(ids, one, task)  # before anything is embedded
     frame = most_similar(run.embedding(), ids, one, k, item=task)
     if task == "node":
-        structure = csr_structure(run.data.edge_index, run.data.num_nodes)
+        structure = structure_of(run.data)
         linked = structure.edge_col[structure.edge_rowptr[row] : structure.edge_rowptr[row + 1]].tolist()
         frame["linked"] = np.where(frame["node_id"].isin([ids[other] for other in linked]), "yes", "no")
     return Found(frame, [f"Most similar to {task} {ids[row]}, by the cosine of embeddings."])

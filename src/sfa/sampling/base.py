@@ -8,7 +8,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
-from sfa.graph.structure import csr_structure, expand_rowptr, row_entries, take_rows
+from sfa.graph.structure import expand_rowptr, row_entries, structure_of, take_rows
 from sfa.ranges import Count, check_whole
 from sfa.tasks import Task
 
@@ -64,7 +64,7 @@ class GraphSampler(Sampler):
 
     def __init__(self, data: Data, *, batch_size: Count = 1024) -> None:
         super().__init__(data, batch_size=batch_size, num_seeds=int(data.num_nodes))
-        self._structure = csr_structure(data.edge_index, data.num_nodes)
+        self._structure = structure_of(data)
         self._weight = None if data.edge_weight is None else self._structure.sorted(data.edge_weight)
         self._table = torch.zeros(data.num_nodes, dtype=torch.int64)
 

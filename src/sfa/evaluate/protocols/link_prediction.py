@@ -21,7 +21,7 @@ from sfa.evaluate.inputs import Labels, dense_rows
 from sfa.evaluate.logistic_regression import ROWS_TOGETHER, logistic_regression
 from sfa.evaluate.protocols.base import Protocol, draw_once
 from sfa.evaluate.scores import Score
-from sfa.graph.structure import csr_structure
+from sfa.graph.structure import structure_of
 from sfa.matrices import unit_rows
 from sfa.tasks import Task
 
@@ -95,7 +95,7 @@ class LinkSplit:
 
 def hold_out(graph: Data, validation: float, test: float, *, most: int, rng: np.random.Generator) -> LinkSplit:
     """Draw the held-out edges of an undirected graph uniformly; of the others at most ``most`` are learned from."""
-    n, (edge_of, count) = graph.num_nodes, csr_structure(graph.edge_index, graph.num_nodes).undirected
+    n, (edge_of, count) = graph.num_nodes, structure_of(graph).undirected
     sizes = held_out_sizes(graph, validation, test)
     order = torch.from_numpy(rng.permutation(count))
     held_validation, held_test, left = torch.split(order, [*sizes, count - sum(sizes)])
@@ -122,7 +122,7 @@ def hold_out(graph: Data, validation: float, test: float, *, most: int, rng: np.
 
 def held_out_sizes(graph: Data, validation: float, test: float) -> tuple[int, int]:
     """Return how many edges validate and test; raise if there are too few of them, or of pairs without an edge."""
-    count = csr_structure(graph.edge_index, graph.num_nodes).undirected[1]
+    count = structure_of(graph).undirected[1]
     sizes = round(validation * count), round(test * count)
     if min(sizes) < 2:
         raise InputError(f"{count} edges are too few to hold some out: at least 2 must validate and 2 test.")
