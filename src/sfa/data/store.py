@@ -20,8 +20,8 @@ FORMAT = 1
 class StoredGraph(Data):  # type: ignore[misc]
     """A graph whose features and edges are mapped from files.
 
-    ``indptr`` int64 ``(n + 1,)`` and ``indices`` int64 ``(m,)`` are the compressed rows of the adjacency matrix, with every
-    edge in both directions, columns ascending, no loop and no duplicate; ``edge_weight`` has the same order. Code that
+    ``indptr`` int64 ``(n + 1,)`` and ``indices`` int64 ``(m,)`` are the compressed rows of the adjacency matrix: every
+    edge in both directions, columns ascending, no loop, no duplicate; ``edge_weight`` has the same order. Code that
     asks for ``edge_index`` gets one in memory. ``x`` is float32 or float16.
     """
 
