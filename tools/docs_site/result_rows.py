@@ -15,7 +15,21 @@ from sfa.paper.tables.selection import Budget
 from sfa.run import shipped_recipes
 from sfa.run.parsing import GENTLE, label_of
 
-FIELDS = "method map data protocol metric mean std over seeds epochs published budget commands studies recipe".split()
+FIELDS = [
+    "method",
+    "map",
+    "data",
+    "protocol",
+    "metric",
+    "mean",
+    "std",
+    "over",
+    "seeds",
+    "epochs",
+    "published",
+    "budget",
+]
+FIELDS += ["commands", "studies", "recipe"]
 SEED = "SEED"
 """In commands, the place of the seed."""
 VALUES = {"clustering": "runs", "tu-svm-10fold": "folds", "run-time": "turns"}

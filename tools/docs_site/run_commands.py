@@ -11,7 +11,6 @@ from typing import Any
 from sfa.evaluate.protocols import default_protocol
 from sfa.methods import available_methods
 from sfa.paper import METHODS
-from sfa.paper.plans import RUN_TIME
 from sfa.paper.results_files import Entry
 from sfa.registry import registered
 from sfa.run import Recipe, shipped_recipes
