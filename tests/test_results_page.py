@@ -15,7 +15,7 @@ import pytest
 import typer
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from sfa.data import names
 from sfa.paper.plans import starting_point
@@ -156,6 +156,7 @@ def open_view(page: tuple[Chrome, str], view: str = "") -> Chrome:
     browser.get("about:blank")  # else only the hash changes
     said(browser), asked_for(browser)
     browser.get(f"{address}#{view}")
+    WebDriverWait(browser, 30).until(lambda opened: opened.find_elements(By.CSS_SELECTOR, ".runs tbody tr"))
     return browser
 
 
