@@ -13,7 +13,7 @@ LINES = re.compile(r"<br\s*/?>\s*")
 SHORT = re.compile(r"<li>\s*([⁰¹²³⁴⁵⁶⁷⁸⁹]+) [^<]*?(\d+) of (\d+) epochs")
 OURS = "†"  # behind the label of a row that the paper does not have, whose cells begin with our value
 ABOVE, BESIDE = "In each cell: above, the paper's value; below it, ours", "Left, the paper's value; right, ours"
-LEGEND = '<p class="short">Grey: fewer than half of the usual epochs, as the note with the number says.</p>'
+LEGEND = '<p class="short">Grey: fewer than half of the epochs in the recipe, as the note with the number says.</p>'
 
 
 def unbroken_values(page: str) -> str:
