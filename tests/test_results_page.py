@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -94,8 +95,15 @@ def told_recipe(line: str) -> Recipe:
     from sfa.cli.app import app
 
     given = options(typer.main.get_command(app).commands["train"], line)  # type: ignore[attr-defined]
-    changes = as_changes(parse_assignments(given["set_"] or []), {key: given[key] for key in SHORT_NAMES})
-    return asked_recipe(given["recipe"], TASKS[given["data"]], given["data"], changes)
+    short = tuple((key, given[key]) for key in SHORT_NAMES)
+    return recipe_of(given["data"], given["recipe"], tuple(given["set_"] or []), short)
+
+
+@cache  # rows of many protocols are of the same runs
+def recipe_of(
+    data: str, recipe: str | None, assignments: tuple[str, ...], short: tuple[tuple[str, Any], ...]
+) -> Recipe:
+    return asked_recipe(recipe, TASKS[data], data, as_changes(parse_assignments(assignments), dict(short)))
 
 
 @pytest.mark.slow
