@@ -195,14 +195,17 @@ def test_links_out_of_docs_lead_to_pages_that_show_the_files(part: Any) -> None:
 
 def test_results_have_two_columns_and_values_are_not_broken(part: Any) -> None:
     rows = [["Method", "Cora", "Kind"], ["GRACE", "83.51 ± 0.25<br />82.09 ± 0.45¹", "node"]]
+    rows += [["BGRL", "80.0<br>79.0³", "node"]]
     rows += [["G-BT", "83.6 ± 0.5<br>81.0 ± 0.4²<br>-0.1 [-0.2, +0.0]", "node"], ["DGI †", "<b>84.0</b>²", "node"]]
     lines = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    notes = "<ul><li>¹ honest, the recipe's own budget.</li><li>² honest, seed 0, 20 of 200 epochs.</li></ul>"
+    notes = "<ul><li>¹ honest, the recipe's own budget.</li><li>² honest, seed 0, 20 of 200 epochs.</li>"
+    notes += "<li>³ honest, 100 of 200 epochs.</li></ul>"
     tables = part("results_tables")
     told = tables.unbroken_values(tables.with_two_columns(f"<table>{lines}</table>{notes}"))
-    head, _, grace, g_bt, dgi = (line for line in told.splitlines() if "<tr>" in line)
+    head, _, grace, bgrl, g_bt, dgi = (line for line in told.splitlines() if "<tr>" in line)
     assert '<th colspan="2">Cora</th><th rowspan="2">Kind</th>' in head
     assert "<td>83.51\xa0±\xa00.25</td><td>82.09\xa0±\xa00.45¹</td><td>node</td>" in grace
+    assert "<td>79.0³</td>" in bgrl, "half of the epochs"
     assert '<td class="short">81.0\xa0±\xa00.4²<br><small>-0.1 [-0.2, +0.0]</small></td>' in g_bt
     assert '<td>DGI\xa0†</td><td></td><td class="short"><b>84.0</b>²</td>' in dgi
     assert "Grey:" in told

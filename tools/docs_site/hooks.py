@@ -14,6 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from navigation import expanded
 from repository_pages import linked_pages, with_links
+from result_rows import results_script
 from results_tables import unbroken_values, with_two_columns
 
 from sfa.paper.tables.make import shipped_entries
@@ -33,6 +34,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         **api_pages(),
         **_method_pages(docs.parent),
         **linked_pages(sorted(docs.rglob("*.md")), docs),
+        "javascripts/results-data.js": results_script(shipped_entries()),
     }
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
@@ -51,6 +53,9 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     if page.file.src_uri.startswith("results/table_"):
         html = with_two_columns(html)
+    for anchors in page.links_to_anchors.values() if page.links_to_anchors else ():
+        for view in [anchor for anchor in anchors if "=" in anchor]:
+            del anchors[view]  # a view of the page of all results, `results.md#data=cora`, and no place in it
     return unbroken_values(draw_formulas(html))
 
 

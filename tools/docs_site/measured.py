@@ -11,7 +11,7 @@ from sfa.evaluate import Score
 from sfa.paper.plans import RUN_TIME
 from sfa.paper.results_files import Entry
 from sfa.paper.tables.model import mean_and_std
-from sfa.paper.tables.selection import Budget
+from sfa.paper.tables.selection import MACHINE, Budget
 from sfa.run import Recipe, load_recipe
 from sfa.run.identity import counts, digest
 from sfa.run.legacy import CORRECTED, modernize, uncorrected
@@ -102,7 +102,7 @@ def _group(of_seeds: Mapping[int, tuple[Entry, Score]]) -> Group:
 
 def _complete(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """A recipe of a ledger, perhaps of the old layout, in today's; what was not trained has only a part of one."""
-    modern = modernize(recipe)
+    modern = modernize({key: value for key, value in recipe.items() if key not in MACHINE})
     return Recipe.parse(modern).as_dict() if "training" in modern else modern
 
 

@@ -10,10 +10,10 @@ TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 ROW = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
 CELL = re.compile(r"<t[hd][^>]*>(.*?)</t[hd]>", re.DOTALL)
 LINES = re.compile(r"<br\s*/?>\s*")
-SHORT = re.compile(r"<li>\s*([⁰¹²³⁴⁵⁶⁷⁸⁹]+) [^<]*\d of \d+ epochs")
+SHORT = re.compile(r"<li>\s*([⁰¹²³⁴⁵⁶⁷⁸⁹]+) [^<]*?(\d+) of (\d+) epochs")
 OURS = "†"  # behind the label of a row that the paper does not have, whose cells begin with our value
 ABOVE, BESIDE = "In each cell: above, the paper's value; below it, ours", "Left, the paper's value; right, ours"
-LEGEND = '<p class="short">Grey: trained for fewer epochs than the recipe has, as the note with the number says.</p>'
+LEGEND = '<p class="short">Grey: fewer than half of the epochs in the recipe, as the note with the number says.</p>'
 
 
 def unbroken_values(page: str) -> str:
@@ -23,7 +23,7 @@ def unbroken_values(page: str) -> str:
 
 def with_two_columns(page: str) -> str:
     """HTML of a page of results whose cells of several lines are two labeled columns; short budgets are in grey."""
-    short = set(SHORT.findall(page))
+    short = {mark for mark, done, planned in SHORT.findall(page) if 2 * int(done) < int(planned)}
     (heads, *rows) = [CELL.findall(row) for row in ROW.findall(TABLE.search(page)[0])]  # type: ignore[index]
     cells = [[_lines(cell, row[0].rstrip().endswith(OURS)) for cell in row[1:]] for row in rows]
     double = [any(row[j][0] and row[j][1] for row in cells) for j in range(len(heads) - 1)]

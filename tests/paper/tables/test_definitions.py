@@ -6,7 +6,8 @@ import pytest
 
 from sfa.paper.plans import RUN_TIME
 from sfa.paper.tables.definition import NUMBERS, Definition, Header, Point, column_keys, definition_of, load
-from sfa.paper.tables.make import TableMaker
+from sfa.paper.tables.make import TableMaker, make_table
+from sfa.paper.tables.selection import Selection
 from sfa.registry import registered
 from tests.paper.tables.conftest import variant_of
 
@@ -113,3 +114,17 @@ def test_every_published_method_with_and_without_sfa_is_in_the_main_table() -> N
     of_nodes = [name for name, method in available_methods().items() if method.task == "node" and method.published]
     assert {f"{name}{suffix}" for name in of_nodes for suffix in ("", " + SFA")} <= set(variants)
     assert len(set(variants)) == len(variants)
+
+
+def test_our_own_methods_are_in_the_main_table_where_they_were_measured() -> None:
+    lines = DEFINITIONS[1].lines
+    assert lines["neighbor-contrast"].optional
+    assert lines["neighbor-contrast + SFA"].optional
+    assert lines["propagate"].optional
+    assert "propagate + SFA" not in lines, "it has no slot"
+    selection = Selection(datasets=("cora",), methods=("neighbor-contrast",))
+    assert [row.label for row in make_table(1, selection=selection).rows] == [
+        "NeighborContrast",
+        "NeighborContrast + SFA",
+    ]
+    assert "NeighborContrast" not in {row.label for row in make_table(1, shipped=[]).rows}

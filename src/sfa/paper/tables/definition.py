@@ -180,10 +180,10 @@ def _lines(given: Mapping[str, Mapping[str, Any]], task: Task) -> Iterator[tuple
     known = set()
     for key, options in given.items():
         if key == "other methods":
-            published = [name for name, method in available_methods(task).items() if method.published]
-            for name, suffix in product(published, ("", " + SFA")):
-                if f"{name}{suffix}" not in known:
-                    yield f"{name}{suffix}", Line(f"{name}{suffix}", method_title(name) + suffix, name, **options)
+            for (name, method), suffix in product(available_methods(task).items(), ("", " + SFA")):
+                if f"{name}{suffix}" not in known and (method.learns or not suffix):
+                    more = options if method.published else {**options, "optional": True}
+                    yield f"{name}{suffix}", Line(f"{name}{suffix}", method_title(name) + suffix, name, **more)
             continue
         line = {**({} if "variant" in options else {"method": key}), **options, "only": tuple(options.get("only", ()))}
         suffix = " + SFA" if line.pop("sfa", False) else ""

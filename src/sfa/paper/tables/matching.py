@@ -53,7 +53,7 @@ class Measurements:
         """Return the variant of a point and its baseline, ``with_budget`` with the selected one. No data are read."""
         line, chosen = point.line, self.selection.methods
         methods = tuple(name for name in available_methods() if name in chosen)  # the task's first comes first
-        if line.recipe and line.method:
+        if line.method:
             methods = (line.method,)
         changes = self.selection.changes if with_budget else self.selection.settings
         text = json.dumps(changes, default=str)  # a date, as YAML reads it
