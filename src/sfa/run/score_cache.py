@@ -14,7 +14,7 @@ from sfa.atomic import write_text
 from sfa.errors import InputError
 from sfa.evaluate import Protocol, Score
 from sfa.evaluate.baselines import BASELINES
-from sfa.evaluate.inputs import has_targets, is_sparse, sparse_rows
+from sfa.evaluate.inputs import MANY, has_targets, is_sparse, sparse_rows
 from sfa.evaluate.protocols import Embedder, default_protocol
 from sfa.evaluate.protocols.base import REGRESSION
 from sfa.folders import read_json
@@ -68,8 +68,11 @@ def kept_scores(run: Run, protocol: Protocol) -> Known:
 
 
 def usual_protocol(data: Data) -> Protocol:
-    """Return the default protocol for these data."""
-    protocol: Protocol = resolve("protocol", REGRESSION if has_targets(data) else default_protocol(task_of(data)))
+    """Return the default protocol for these data; that of nodes with many labels reads their embeddings in pieces."""
+    name = REGRESSION if has_targets(data) else default_protocol(task_of(data))
+    if name == default_protocol("node") and data.get("y") is not None and int((data.y >= 0).sum()) > MANY:
+        name = "minibatch-10-10-80"
+    protocol: Protocol = resolve("protocol", name)
     return protocol
 
 
@@ -142,7 +145,7 @@ def score_together(
     for run in [run for run, known in zip(runs, kept, strict=True) if run.name not in known]:
         display.say(f"{run.path}: scoring by {protocol.name}")
         tell_if_trained_anew(run, protocol, display)
-    if protocol.needs == "edges":  # each split embeds another graph
+    if protocol.needs == "edges" or len(runs) == 1:  # each split embeds another graph, or nothing can be shared
         both = zip(runs, kept, strict=True)
         result = [score_run(run, protocol, display, baselines=baselines, known=known) for run, known in both]
     else:
