@@ -99,22 +99,23 @@ def test_faiss_finds_the_links_of_the_exact_search(monkeypatch: pytest.MonkeyPat
         found = suggest_links(z, range(600), edge_index, 7, approximate=True, **options)
         pd.testing.assert_frame_equal(found, exact, rtol=1e-5)
     monkeypatch.setattr(explore, "MANY", 100)  # an index of many lists, of which some are read
+    exact = suggest_links(z, range(600), edge_index, 7)
     found = suggest_links(z, range(600), edge_index, 7, approximate=True)
-    assert len(set(found.index[found["cosine"].isin(suggest_links(z, range(600), edge_index, 30)["cosine"])])) >= 4
+    assert len(found.merge(exact, on=["source", "target"])) >= 4
 
 
 def test_embeddings_on_disk_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    z, y = random_rows(tmp_path, 210_000, 64, classes=4)
+    z, y = random_rows(tmp_path, 210_000, 256, classes=4)
     most_similar(z[:100], range(100), 0)  # what is loaded once
     with anonymous_memory() as grown:
         found = most_similar(z, range(len(z)), 123, 5)
-    assert grown[0] < 45e6, "a copy in float32 takes 54 MB"
+    assert grown[0] < 120e6, "a copy in float32 takes 215 MB"
     cosine = torch.cosine_similarity(z[123].float()[None], z.float())
     assert found["node_id"].tolist() == cosine.argsort(descending=True)[1:6].tolist()
     np.testing.assert_allclose(found["cosine"], cosine.sort(descending=True).values[1:6], rtol=1e-5)
     monkeypatch.setattr(kmeans, "FIRST", 2000)
     with anonymous_memory() as grown:
         labels, silhouette = cluster(z, 4)
-    assert grown[0] < 45e6
+    assert grown[0] < 120e6
     assert adjusted_rand_score(y, labels) == pytest.approx(adjusted_rand_score(y, z[:, :4].argmax(1)), abs=0.1)
     assert -1 < silhouette < 1
