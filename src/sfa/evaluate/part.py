@@ -19,10 +19,11 @@ def is_large(data: Data) -> bool:
     return task_of(data) == "node" and data.num_nodes > LARGE
 
 
-def remark_on_part(data: Data) -> str:
+def remark_on_part(data: Data, *, whole: bool = False) -> str:
     """Return the sentence that goes with results of some nodes of a large graph."""
-    near = f"{FANOUTS[0]} of their neighbors and {FANOUTS[1]} of each of those"
-    return f"Of the {data.num_nodes} nodes, {NODES} are embedded here, together with {near}: a sample."
+    near = f"{FANOUTS[0]} random neighbors of each and {FANOUTS[1]} of each of those"
+    how = "" if whole else f", whose embeddings here are of {near}"
+    return f"Shown are {NODES} of the {data.num_nodes} nodes{how}."
 
 
 def embed_rows(embed: Embedder, data: Data, rows: Tensor, *, whole: bool = False) -> Tensor:

@@ -242,7 +242,9 @@ def _predictions(z: Tensor, reported: ReportedRun, data: Data, protocol: Protoco
 def facts(run: Run) -> dict[str, Any]:
     """Return the summary of a run: its settings, how far it came, and its data."""
     training, epoch, state = run.recipe.training, run.progress.epoch, "finished"
-    remarks = [remark(run.data), left_out_remark(run.data), remark_on_part(run.data) if is_large(run.data) else None]
+    remarks = [remark(run.data), left_out_remark(run.data)]
+    if is_large(run.data):
+        remarks.append(remark_on_part(run.data, whole=run.method.transductive))
     if not run.progress.finished:
         state = "unfinished"
         remarks.insert(0, f"Training is not finished: embeddings and scores are of epoch {epoch} of {training.epochs}.")

@@ -53,8 +53,8 @@ def health_of(run: Run) -> Health:
     given: dict[str, Any] = {"hide": not method.transductive, "views": method.augmentation, "others": others}
     table, alike, count, most = measure_health(method.embed, data, name=run.name, **given)
     own, (near, auc), remarks, warnings = table.iloc[-1], table.columns[1:], list[str](), list[str]()
-    if is_large(data) and not method.transductive:
-        remarks.append(f"{remark_on_part(data)} No link was taken out.")
+    if is_large(data):
+        remarks.append(remark_on_part(data, whole=method.transductive))
     if task == "node":
         remarks.append(f"{near}: {most:.1f} at most, as many nodes have fewer neighbors.")
     if task == "node" and count:
