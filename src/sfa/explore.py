@@ -54,7 +54,7 @@ def most_similar(z: Tensor, ids: Sequence[Any], one: Any, k: int = 10, *, item: 
 def suggest_links(
     z: Tensor,
     ids: Sequence[Any],
-    edges: Tensor | CSRStructure,
+    edge_index: Tensor | CSRStructure,
     k: int = 20,
     *,
     kinds: Tensor | None = None,
@@ -64,13 +64,13 @@ def suggest_links(
     """Return the ``k`` pairs of nodes without an edge that have the largest cosine, in memory linear in the nodes.
 
     Args:
-        edges: The ``edge_index`` of the graph, or its structure.
+        edge_index: The edges of the graph, or its structure.
         kinds: Numbers ``(n,)`` of two kinds of nodes, if only nodes of different kinds can be linked.
         approximate: Compare each node only with those that an index of the package faiss finds near it.
         on_nodes: Is called with the number of nodes that are done.
     """
     check_whole("k", k, 1)
-    structure = edges if isinstance(edges, CSRStructure) else csr_structure(edges, len(z))
+    structure = edge_index if isinstance(edge_index, CSRStructure) else csr_structure(edge_index, len(z))
     rowptr, neighbor = structure.edge_rowptr, structure.edge_col
     search = _near_pairs if approximate else _all_pairs
     best, pairs = torch.empty(0), torch.empty(2, 0, dtype=torch.int64)
@@ -127,7 +127,7 @@ def _near_pairs(z: Tensor, structure: CSRStructure, k: int, kinds: Tensor | None
     for chunk in chunks:
         near = torch.from_numpy(index.search(_unit(z, chunk).float().numpy(), min(n, NEAR))[1])
         row = (torch.arange(len(near)) + chunk.start)[:, None].expand_as(near)
-        found = torch.stack([row[near > row], near[near > row]])  # the other half is found from the other side, mostly
+        found = torch.stack([row[near > row], near[near > row]])  # each pair once
         entries, rowptr = row_entries(structure.edge_rowptr, row[:, 0])
         linked = (row[:, 0] * n).repeat_interleave(rowptr.diff()) + structure.edge_col[entries]
         is_new = ~torch.isin(found[0] * n + found[1], linked)
