@@ -18,6 +18,7 @@ from sfa.evaluate.part import cut_rows, embed_rows
 from sfa.evaluate.protocols import LinkPrediction, link_prediction
 from sfa.graph.structure import structure_of
 from sfa.registry import resolve
+from sfa.run import explore
 from tests.memory_maps import file_of
 from tests.stores import planted_graph, write_store
 
@@ -95,3 +96,12 @@ def test_what_is_left_out_is_said(stored: StoredGraph, monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "LARGE", 1000)
     assert left_out(GRAPH) == {}
     assert "2 hops of the features of 2000 nodes" in left_out(stored)["propagated features"]
+
+
+def test_links_inside_clusters_are_counted_in_pieces(stored: StoredGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explore, "MANY", 300)
+    labels = np.arange(2000) % 3
+    source, target = labels[GRAPH.edge_index.numpy()]
+    expected = [100 * (target[source == one] == one).mean() for one in range(3)]
+    np.testing.assert_allclose(explore._links_inside(stored, labels), expected)
+    assert "edge_index" not in stored
