@@ -50,6 +50,7 @@ BY_NAME = {  # protocols that are not meant by "all", and why
 DEFAULTS: dict[Task, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold", "image": "image-linear"}
 REGRESSION = "ridge-60-20-20"  # the default for targets
 DIRECTIONS = (1, 4, 16, 64, 256)  # of the label signal
+Values = dict[str, tuple[float, ...]]  # of each metric, by split or run
 P = TypeVar("P", bound="Protocol")
 S = TypeVar("S")
 
@@ -230,9 +231,7 @@ class UnsupervisedProtocol(Protocol):
         return Score("", self.name, self.metrics(z, items, y[items], on_split))
 
     @abstractmethod
-    def metrics(
-        self, z: Tensor, items: Labels, y: Labels, on_split: Callable[[], None]
-    ) -> dict[str, tuple[float, ...]]:
+    def metrics(self, z: Tensor, items: Labels, y: Labels, on_split: Callable[[], None]) -> Values:
         """Compute each metric in per cent, once for every run, from embeddings of all and the labels of ``items``."""
 
 
@@ -249,9 +248,7 @@ class Clustering(UnsupervisedProtocol):
     solver: Literal["scikit-learn"] = "scikit-learn"  # is part of the digest
     streams: ClassVar[bool] = True
 
-    def metrics(
-        self, z: Tensor, items: Labels, y: Labels, on_split: Callable[[], None]
-    ) -> dict[str, tuple[float, ...]]:
+    def metrics(self, z: Tensor, items: Labels, y: Labels, on_split: Callable[[], None]) -> Values:
         k, random = len(np.unique(y)), np.random.RandomState(self.seed)
         if len(items) > MANY:
             run = partial(cluster_by_batches, z, items, k, starts=1, random=random, unit=self.unit_rows)
@@ -282,9 +279,7 @@ class LabelSignal(UnsupervisedProtocol):
 
     repeats: int = 1
 
-    def metrics(
-        self, z: Tensor, items: Labels, y: Labels, on_split: Callable[[], None]
-    ) -> dict[str, tuple[float, ...]]:
+    def metrics(self, z: Tensor, items: Labels, y: Labels, on_split: Callable[[], None]) -> Values:
         so_far = label_signal(unit_rows(z[torch.from_numpy(items)]), y).cumsum(0)
         on_split()
         return {f"first {count}": (100 * float(so_far[min(count, len(so_far)) - 1]),) for count in DIRECTIONS}
