@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from sklearn.metrics import adjusted_rand_score
 
+from sfa import explore
 from sfa.errors import InputError
+from sfa.evaluate import kmeans
 from sfa.explore import cluster, most_similar, suggest_links
+from tests.stores import anonymous_memory, random_rows
 
 
 def embedding(n: int = 600, width: int = 5) -> torch.Tensor:
@@ -82,3 +88,34 @@ def test_equal_embeddings_are_no_clusters() -> None:
     assert silhouette == -1
     with pytest.raises(InputError, match="too few to be in 40 clusters"):
         cluster(torch.ones(30, 4), 40)
+
+
+def test_faiss_finds_the_links_of_the_exact_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    z, edge_index = embedding(), links(600, 20_000)
+    kinds = torch.arange(600) % 2
+    for options in ({}, {"kinds": kinds}):
+        exact = suggest_links(z, range(600), edge_index, 7, **options)
+        found = suggest_links(z, range(600), edge_index, 7, approximate=True, **options)
+        pd.testing.assert_frame_equal(found, exact, rtol=1e-5)
+    monkeypatch.setattr(explore, "MANY", 100)  # an index of many lists, of which some are read
+    exact = suggest_links(z, range(600), edge_index, 7)
+    found = suggest_links(z, range(600), edge_index, 7, approximate=True)
+    assert len(found.merge(exact, on=["source", "target"])) >= 4
+
+
+def test_embeddings_on_disk_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    z, y = random_rows(tmp_path, 210_000, 256, classes=4)
+    most_similar(z[:100], range(100), 0)  # what is loaded once
+    with anonymous_memory() as grown:
+        found = most_similar(z, range(len(z)), 123, 5)
+    assert grown[0] < 120e6, "a copy in float32 takes 215 MB"
+    cosine = torch.cosine_similarity(z[123].float()[None], z.float())
+    assert found["node_id"].tolist() == cosine.argsort(descending=True)[1:6].tolist()
+    np.testing.assert_allclose(found["cosine"], cosine.sort(descending=True).values[1:6], rtol=1e-5)
+    monkeypatch.setattr(kmeans, "FIRST", 2000)
+    with anonymous_memory() as grown:
+        labels, silhouette = cluster(z, 4)
+    assert grown[0] < 120e6
+    assert adjusted_rand_score(y, labels) == pytest.approx(adjusted_rand_score(y, z[:, :4].argmax(1)), abs=0.1)
+    assert -1 < silhouette < 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -17,7 +18,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
 from sfa.errors import InputError
-from sfa.evaluate import Score, paired_difference
+from sfa.evaluate import Score, paired_difference, part
 from sfa.explore import cluster
 from sfa.registry import resolve
 from sfa.report import ReportedRun, collect, report_data
@@ -298,3 +299,25 @@ def test_a_command_is_shown_as_it_would_be_typed() -> None:
     assert command_line(["/opt/bin/sfa", "train", "my graph.npz"]) == "sfa train 'my graph.npz'"
     assert command_line(["/lib/sfa/__main__.py", "demo"]) == "python -m sfa demo"
     assert command_line([]) == ""
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_a_page_shows_some_nodes_of_a_large_graph(
+    labels: bool, planted: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = trained(planted, tmp_path / "run")
+    whole = shown(run)
+    monkeypatch.setattr(part, "LARGE", 59)
+    monkeypatch.setattr(part, "NODES", 40)
+    monkeypatch.setattr(collect, "NODES", 40)
+    if not labels:
+        whole = replace(whole, scores=[], run=replace(run, data=copy.copy(run.data)))
+        del whole.run.data.y
+    (row,) = report_data([whole], protocol=KNN if labels else None)["runs"]
+    assert len(decoded(row["map"]["x"])) == len(row["ids"]) == 40
+    assert any("40 of the 60 nodes" in told for told in row["remarks"])
+    if labels:
+        assert decoded(row["labels"]).tolist() == planted.y[row["ids"]].tolist()
+        assert len(decoded(row["predicted"])) == 40
+    else:
+        assert decoded(row["degree"]).tolist() == degree(planted.edge_index[0], 60)[row["ids"]].tolist()

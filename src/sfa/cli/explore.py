@@ -8,7 +8,7 @@ import typer
 from sfa.cli import early
 from sfa.cli import options as shared
 from sfa.cli.app import app
-from sfa.cli.options import OUTPUT, Integer, option, print_result
+from sfa.cli.options import OUTPUT, Integer, flag, option, print_result
 
 Out = Annotated[Path | None, option(OUTPUT, "Also write a table: .csv, .tsv or .parquet.", metavar="FILE")]
 
@@ -50,6 +50,7 @@ def neighbors(
 def suggest_links(
     run: shared.RunPath,
     k: Annotated[int, option(OUTPUT, "How many.", "-k", metavar="N", min=1)] = 20,
+    approximate: Annotated[bool, flag(OUTPUT, "Search by faiss, of large graphs.", "--approximate")] = False,
     out: Out = None,
     data: shared.MovedData = None,
     features: shared.Features = None,
@@ -63,7 +64,7 @@ def suggest_links(
     * `sfa suggest-links runs/novel -k 100 --out links.csv`
     """
     places = {"data": data, "features": features, "data_root": data_root}
-    _show("suggest_links", run, out, places, k, progress=not quiet)
+    _show("suggest_links", run, out, places, k, approximate=approximate, progress=not quiet)
 
 
 @app.command(no_args_is_help=True)

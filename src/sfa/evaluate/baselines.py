@@ -13,10 +13,11 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
 from sfa.evaluate.inputs import MOST_BYTES, Labels, labels_of
+from sfa.evaluate.part import LARGE
 from sfa.evaluate.protocols import Classification, Embedder, Protocol
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split
-from sfa.graph.features import are_measurements, column_statistics
+from sfa.graph.features import are_measurements, column_statistics, normalize_features
 from sfa.graph.histograms import degree_histogram, label_histogram, weisfeiler_lehman
 from sfa.nn.image_encoder import to_float
 from sfa.nn.layers import dropout
@@ -46,6 +47,9 @@ def raw_features(graph: Data) -> Tensor:
         sums = torch.linalg.vector_norm(x, ord=1, dim=1)
         are_scaled = bool(sums.amax() <= 1.001 * sums.where(sums > 0, torch.inf).amin())
         have_scales = not are_scaled and are_measurements(x)
+    if have_scales and graph.get("mapped_features"):
+        standardized: Tensor = normalize_features(graph, "standard", {"mean": mean, "deviation": deviation}).x
+        return standardized
     return ((x - mean) / deviation).float() if have_scales else x
 
 
@@ -54,11 +58,11 @@ def propagated_features(graph: Data) -> Tensor:
 
     With :math:`\hat A = \hat D^{-1/2} (A + I) \hat D^{-1/2}` this is the input of an encoder of two graph convolutions.
     Where it would take more than a gigabyte, features are brought to 256 columns first by a fixed random projection,
-    which nearly keeps angles.
+    which nearly keeps angles. Those of a stored graph that is large are not computed: see :func:`left_out`.
     """
     x = raw_features(graph)
     n, width = x.shape
-    if 4 * (HOPS + 1) * n * width > MOST_BYTES:
+    if 4 * (HOPS + 1) * n * width > MOST_BYTES and width > 256:
         projection = torch.randn(width, 256, generator=torch.Generator().manual_seed(0))
         x = feature_product(x, projection.to(x))
     return hops_side_by_side(x.to_dense().float(), propagation_of(graph, torch.float32), HOPS)
@@ -88,6 +92,14 @@ BASELINES: dict[Task, dict[str, Embedder]] = {
     "image": {"raw pixels": raw_pixels},
 }
 """Baselines for nodes, for graphs and for images, by the name that tables give them: dense rows or CSR."""
+
+
+def left_out(data: Data) -> dict[str, str]:
+    """Return the baselines that these data are too large for, each with the sentence that says so."""
+    if data.get("indptr") is None or data.num_nodes <= LARGE:
+        return {}
+    why = f"{HOPS} hops of the features of {data.num_nodes} nodes do not fit in memory"
+    return {"propagated features": f"Propagated features are left out: {why}."}
 
 
 class SupervisedResult(NamedTuple):

@@ -9,15 +9,16 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch_geometric.data import Data
-from torch_geometric.utils import subgraph
 
 from sfa.errors import InputError
+from sfa.evaluate import part
 from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.diagnostics import effective_rank
 from sfa.evaluate.inputs import MOST_BYTES
+from sfa.evaluate.part import embed_rows, is_large
 from sfa.evaluate.protocols import Embedder
 from sfa.evaluate.protocols.link_prediction import hold_out
-from sfa.graph.structure import row_entries, structure_of, take_rows
+from sfa.graph.structure import expand_rowptr, row_entries, structure_of
 from sfa.matrices import row_chunks, unit_rows
 from sfa.nn.sparse import feature_product
 from sfa.registry import build
@@ -50,18 +51,18 @@ def measure_health(
     wanted = torch.unique(torch.cat([nodes, pairs.flatten()]))
     nodes, pairs, alike = torch.searchsorted(wanted, nodes), torch.searchsorted(wanted, pairs), np.nan
     for label, make in {**BASELINES[task_of(data)], **(others or {}), name: embed}.items():
-        z = take_rows(make(seen), wanted)
+        z = embed_rows(make, seen, wanted, whole=make is embed and not hide)
         if 4 * z.shape[0] * z.shape[1] > MOST_BYTES:  # a random projection nearly keeps angles
             z = feature_product(z, torch.randn(z.shape[1], 256, generator=torch.Generator().manual_seed(0)).to(z))
-        z, some = z.to_dense().float(), nodes[:QUERIES]
-        rows = unit_rows(z[some]) if is_graph else z[some]  # of graphs, which are sums, and images all point one way
+        z, first = z.to_dense().float(), nodes[:QUERIES]
+        rows = unit_rows(z[first]) if is_graph else z[first]  # of graphs, which are sums, and images all point one way
         alike = float(torch.linalg.vecdot(rows, rows.roll(1, 0)).mean() / rows.square().sum(1).mean().clamp_min(1e-30))
         unit = unit_rows(z := z if is_graph else z - z.mean(0))
         cosines = (unit[nodes[:queries]] @ unit[nodes].mT).fill_diagonal_(-torch.inf)  # none is its own neighbor
         near = float(per_cent * is_neighbor.gather(1, cosines.topk(k, 1).indices).double().mean())
-        of_pairs = [torch.linalg.vecdot(*unit[pairs[:, part]]) for part in row_chunks((pairs.shape[1], z.shape[1]))]
+        of_pairs = [torch.linalg.vecdot(*unit[pairs[:, some]]) for some in row_chunks((pairs.shape[1], z.shape[1]))]
         area = 100 * roc_auc_score(is_link, torch.cat(of_pairs)) if len(is_link) else np.nan
-        found[label] = effective_rank(z[some]), near, area
+        found[label] = effective_rank(z[first]), near, area
     table = pd.DataFrame.from_dict(found, orient="index", columns=[RANK, *((NEAR, AUC) if is_graph else OF_VIEWS)])
     return table, alike, len(is_link) // 2, float(100 * (count.clamp_max(k) / k).mean())
 
@@ -69,15 +70,19 @@ def measure_health(
 def _sample_links(graph: Data, hide: bool) -> tuple[Data, Tensor, Tensor, Tensor, Tensor]:
     """Return a graph without some links, nodes, which of them are neighbors, and pairs, of which some are links."""
     seen, pairs, is_link = graph, torch.empty(2, 0, dtype=torch.int64), torch.empty(0)
-    with suppress(InputError):  # there may be too few links
-        share = hide * min(HIDDEN, LINKS / max(1, graph.num_edges // 2)) / 2
-        split = hold_out(graph, share, share, most=1, rng=np.random.default_rng(0))
-        seen, pairs = split.graph, torch.cat([split.validation.nodes, split.test.nodes], 1)
-        is_link = torch.cat([split.validation.is_edge, split.test.is_edge])
+    if hide and graph.get("indptr") is None and not is_large(graph):  # a stored graph cannot be without some links
+        with suppress(InputError):  # there may be too few links
+            share = min(HIDDEN, LINKS / max(1, graph.num_edges // 2)) / 2
+            split = hold_out(graph, share, share, most=1, rng=np.random.default_rng(0))
+            seen, pairs = split.graph, torch.cat([split.validation.nodes, split.test.nodes], 1)
+            is_link = torch.cat([split.validation.is_edge, split.test.is_edge])
     nodes, queries = _sample_nodes(graph)
-    edges, _ = subgraph(nodes, graph.edge_index, relabel_nodes=True, num_nodes=graph.num_nodes)
-    is_neighbor = torch.zeros(queries, len(nodes), dtype=torch.bool)
-    is_neighbor[edges[0][edges[0] < queries], edges[1][edges[0] < queries]] = True
+    structure, is_neighbor = structure_of(graph), torch.zeros(queries, len(nodes), dtype=torch.bool)
+    entries, rowptr = row_entries(structure.edge_rowptr, nodes[:queries])
+    place = torch.full((graph.num_nodes,), -1)
+    place[nodes] = torch.arange(len(nodes))
+    col = place[structure.edge_col[entries]]
+    is_neighbor[expand_rowptr(rowptr)[col >= 0], col[col >= 0]] = True
     return seen, nodes, is_neighbor, pairs, is_link
 
 
@@ -104,4 +109,4 @@ def _sample_nodes(graph: Data) -> tuple[Tensor, int]:
     queries = queries[structure.edge_rowptr.diff()[queries] > 0]
     order[structure.edge_col[row_entries(structure.edge_rowptr, queries)[0]]] -= 1
     order[queries] = -2
-    return order.argsort()[:NODES], len(queries)
+    return order.argsort()[: part.NODES if is_large(graph) else NODES], len(queries)

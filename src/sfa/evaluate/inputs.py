@@ -16,6 +16,7 @@ from sfa.tasks import Task, item_word, num_items, task_of
 NOT_LABELED: dict[Task, str] = {"node": "graph", "graph": "graph set", "image": "image set"}
 Labels: TypeAlias = NDArray[np.int64]
 MOST_BYTES = 2**30  # of dense rows
+MANY = 200_000  # items of which more are scored and clustered by mini-batches
 
 
 def labels_of(data: Data) -> Labels:
@@ -93,6 +94,17 @@ def dense_rows(z: Any, count: int, items: str = "nodes") -> Tensor:
     dense: Tensor = z if z.dtype == torch.float32 else z.double()
     _check(tuple(dense.shape), bool(dense.isfinite().all()), count, items)
     return dense
+
+
+def streamed_rows(z: Any, count: int, items: str = "nodes") -> Tensor:
+    """Return an embedding ``(count, d)`` as it is, in memory or in a file, after a look at its rows in pieces."""
+    if not isinstance(z, Tensor) or z.layout not in (torch.strided, torch.sparse_csr):
+        return dense_rows(z, count, items)
+    rows: Tensor = z.detach().cpu()
+    values = (rows if rows.layout == torch.strided else rows.values()).flatten()
+    finite = all(bool(piece.isfinite().all()) for piece in torch.split(values, 2**22))
+    _check(tuple(rows.shape), finite, count, items)
+    return rows
 
 
 def sparse_rows(z: Any, count: int, items: str = "nodes") -> sparse.csr_array:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import torch
 import yaml
 from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix
@@ -22,9 +23,11 @@ from sfa.data import left_out_remark, remark
 from sfa.errors import InputError
 from sfa.evaluate import Classification, Diagnostics, Protocol, Score, score_difference
 from sfa.evaluate.inputs import has_targets
+from sfa.evaluate.part import NODES, cut_rows, embed_rows, is_large, remark_on_part
 from sfa.evaluate.protocols.base import ProbeProtocol
 from sfa.evaluate.splits import Split
 from sfa.explore import cluster
+from sfa.graph.structure import structure_of
 from sfa.report.page import encode_array, finite
 from sfa.report.planar_map import planar_map, turned_like
 from sfa.tasks import item_word, num_items, task_of
@@ -77,10 +80,18 @@ def report_data(
     report again, ``made`` is its time, by default now, and ``tell`` is called with messages of progress.
     """
     first, items = runs[0].run, item_word(runs[0].run.data)
-    embeddings, maps = [], list[tuple[NDArray[np.float64], str]]()
+    data, rows, embeddings, maps = first.data, None, [], list[tuple[NDArray[np.float64], str]]()
+    if is_large(data):  # a page shows some
+        rows = torch.randperm(data.num_nodes, generator=torch.Generator().manual_seed(0))[:NODES].sort().values
+        data = cut_rows(data, rows)
     for reported in runs:
-        tell(f"{reported.name}: embedding {num_items(reported.run.data)} {items}")
-        z = reported.run.method.embed(reported.run.data).detach().cpu().float()
+        tell(f"{reported.name}: embedding {num_items(data)} {items}")
+        method = reported.run.method
+        if rows is None:
+            z = method.embed(reported.run.data)
+        else:
+            z = embed_rows(method.embed, reported.run.data, rows, whole=method.transductive)
+        z = z.detach().cpu().float()
         if not bool(z.isfinite().all()):
             raise InputError(f"The embeddings of {reported.name} are not finite: there is nothing to show of them.")
         embeddings.append(z)
@@ -110,8 +121,8 @@ def report_data(
                 },
                 **({} if reported.run.chance is None else {"chance": reported.run.chance}),
                 **({} if reported.health is None else {"health": _health(reported.health)}),
-                **_items(reported.run.data, z),
-                **_predictions(z, reported, protocol),
+                **_items(reported.run.data if rows is None else data, z),
+                **_predictions(z, reported, reported.run.data if rows is None else data, protocol),
             }
             for reported, z, (points, how) in zip(runs, embeddings, maps, strict=True)
         ],
@@ -166,7 +177,8 @@ def _items(data: Data, z: Tensor) -> dict[str, Any]:
             named["cluster"] = encode_array(clusters, "int32")
             named["how_clustered"] = f"Clusters: k-means of embeddings of length one; silhouette {silhouette:.2f}"
         if task_of(data) == "node":
-            named["degree"] = encode_array(np.bincount(data.edge_index[0], minlength=len(ids)), "int32")
+            degree = structure_of(data).edge_rowptr.diff() if data.get("degree") is None else data.degree
+            named["degree"] = encode_array(degree, "int32")
         return named
     labels, names = data.y.numpy(), None
     if has_targets(data):  # which have colors by fifths
@@ -204,14 +216,16 @@ def predict(z: Tensor, data: Data, protocol: ProbeProtocol) -> Predictions:
     return Predictions(found.test, split, part)
 
 
-def _predictions(z: Tensor, reported: ReportedRun, protocol: Protocol | None) -> dict[str, Any]:
+def _predictions(z: Tensor, reported: ReportedRun, data: Data, protocol: Protocol | None) -> dict[str, Any]:
     """Return predicted labels of all items and the confusion of the test part, where there are scores; or why not."""
     if not reported.scores or protocol is None:
         return {}
     if not isinstance(protocol, Classification):
         return {"no_predictions": f"{protocol.name} scores without predicting labels."}
-    data = reported.run.data
-    labels, split, part = predict(z, data, protocol)
+    try:
+        labels, split, part = predict(z, data, protocol)
+    except InputError as error:  # some nodes of a large graph may be too few for its splits
+        return {"no_predictions": str(error)}
     items, classes = item_word(data), len(_class_names(data))
     result = {
         "predicted": encode_array(labels, "int32"),
@@ -229,6 +243,8 @@ def facts(run: Run) -> dict[str, Any]:
     """Return the summary of a run: its settings, how far it came, and its data."""
     training, epoch, state = run.recipe.training, run.progress.epoch, "finished"
     remarks = [remark(run.data), left_out_remark(run.data)]
+    if is_large(run.data):
+        remarks.append(remark_on_part(run.data, whole=run.method.transductive))
     if not run.progress.finished:
         state = "unfinished"
         remarks.insert(0, f"Training is not finished: embeddings and scores are of epoch {epoch} of {training.epochs}.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from sfa.evaluate.health import RANK, measure_health
+from sfa.evaluate.part import is_large, remark_on_part
 from sfa.report.page import finite
 from sfa.run.display import Rows, Shown
 from sfa.tasks import Task, item_word, task_of
@@ -52,6 +53,8 @@ def health_of(run: Run) -> Health:
     given: dict[str, Any] = {"hide": not method.transductive, "views": method.augmentation, "others": others}
     table, alike, count, most = measure_health(method.embed, data, name=run.name, **given)
     own, (near, auc), remarks, warnings = table.iloc[-1], table.columns[1:], list[str](), list[str]()
+    if is_large(data):
+        remarks.append(remark_on_part(data, whole=method.transductive))
     if task == "node":
         remarks.append(f"{near}: {most:.1f} at most, as many nodes have fewer neighbors.")
     if task == "node" and count:

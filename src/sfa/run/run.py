@@ -113,9 +113,9 @@ class Run(Shown):
         """Find the ``k`` items most similar to one, given by its id."""
         return explore.neighbors(self, one, k)
 
-    def suggest_links(self, k: int = 20, *, progress: bool | Display = False) -> Found:
-        """Find the ``k`` pairs of nodes that are most similar and have no edge."""
-        return explore.missing_links(self, k, display=display_of(progress))
+    def suggest_links(self, k: int = 20, *, approximate: bool = False, progress: bool | Display = False) -> Found:
+        """Find the ``k`` pairs of nodes that are most similar and have no edge; by faiss if ``approximate``."""
+        return explore.missing_links(self, k, approximate=approximate, display=display_of(progress))
 
     def cluster(self, k: int | None = None) -> Found:
         """Cluster the items by k-means, by default into as many clusters as are apart best."""

@@ -13,8 +13,8 @@ from torch_geometric.data import Data
 from sfa.atomic import write_text
 from sfa.errors import InputError
 from sfa.evaluate import Protocol, Score
-from sfa.evaluate.baselines import BASELINES
-from sfa.evaluate.inputs import has_targets, is_sparse, sparse_rows
+from sfa.evaluate.baselines import BASELINES, left_out
+from sfa.evaluate.inputs import MANY, has_targets, is_sparse, sparse_rows
 from sfa.evaluate.protocols import Embedder, default_protocol
 from sfa.evaluate.protocols.base import REGRESSION
 from sfa.folders import read_json
@@ -68,14 +68,20 @@ def kept_scores(run: Run, protocol: Protocol) -> Known:
 
 
 def usual_protocol(data: Data) -> Protocol:
-    """Return the default protocol for these data."""
-    protocol: Protocol = resolve("protocol", REGRESSION if has_targets(data) else default_protocol(task_of(data)))
+    """Return the default protocol for these data; that of nodes with many labels reads their embeddings in pieces."""
+    name = REGRESSION if has_targets(data) else default_protocol(task_of(data))
+    if name == default_protocol("node") and data.get("y") is not None and int((data.y >= 0).sum()) > MANY:
+        name = "minibatch-10-10-80"
+    protocol: Protocol = resolve("protocol", name)
     return protocol
 
 
-def embedders_of(run: Run, baselines: bool) -> dict[str, Embedder]:
+def embedders_of(run: Run, baselines: bool, display: Display) -> dict[str, Embedder]:
     """Return by name the embeddings that need no training, if asked for, and last those of the run."""
-    found = dict(BASELINES[task_of(run.data)]) if baselines else {}
+    found, lacking = dict(BASELINES[task_of(run.data)]) if baselines else {}, left_out(run.data)
+    for name in [name for name in lacking if name in found]:
+        display.say(lacking[name])
+        del found[name]
     if baselines and run.method.learns:
         found["untrained encoder"] = lambda data: run.untrained.embed(data)
     return {**found, run.name: run.method.embed}
@@ -93,7 +99,7 @@ def score_run(
     run: Run, protocol: Protocol, display: Display, *, baselines: bool = True, known: Mapping[str, Score] | None = None
 ) -> list[Score]:
     """Return the scores of the baselines, if asked for, and last that of the run; known ones are used again."""
-    scores, wanted = dict(known or {}), embedders_of(run, baselines)
+    scores, wanted = dict(known or {}), embedders_of(run, baselines, display)
     lacking = {name: embed for name, embed in wanted.items() if name not in scores}
     held_out = protocol.needs == "edges" and lacking.pop(run.name, None) is not None
     if lacking:
@@ -142,7 +148,7 @@ def score_together(
     for run in [run for run, known in zip(runs, kept, strict=True) if run.name not in known]:
         display.say(f"{run.path}: scoring by {protocol.name}")
         tell_if_trained_anew(run, protocol, display)
-    if protocol.needs == "edges":  # each split embeds another graph
+    if protocol.needs == "edges" or len(runs) == 1:  # each split embeds another graph, or nothing can be shared
         both = zip(runs, kept, strict=True)
         result = [score_run(run, protocol, display, baselines=baselines, known=known) for run, known in both]
     else:
@@ -158,7 +164,7 @@ def _score_shared(
     runs: Sequence[Run], protocol: Protocol, kept: Sequence[Known], display: Display, baselines: bool
 ) -> list[list[Score]]:
     """Score the embeddings that a run folder lacks; those with the same digest are scored once."""
-    wanted = [embedders_of(run, baselines) for run in runs]
+    wanted = [embedders_of(run, baselines, display) for run in runs]
     lacking = {name for names, known in zip(wanted, kept, strict=True) for name in names if name not in known}
     digests: list[dict[str, str]] = []
     scores, embeddings = Known(), dict[str, Tensor]()  # by digest

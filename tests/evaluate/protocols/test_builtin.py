@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from sfa.data import build_graph, load
 from sfa.errors import InputError
 from sfa.evaluate import Protocol, default_protocol, possible
+from sfa.evaluate.protocols.base import BY_NAME
 from sfa.registry import registered, resolve
 
 FEW_LABELS = ["honest-1-10-89", "few-5"]
@@ -26,6 +27,7 @@ def test_all_are_there_under_their_names() -> None:
     assert list(registered("protocol")) == [
         "honest-10-10-80",
         "honest-10-10-80-sklearn",
+        "minibatch-10-10-80",
         *FEW_LABELS,
         "pygcl-10-80-10",
         "grace-10-90",
@@ -55,7 +57,13 @@ def test_unknown_protocol_suggests_the_nearest() -> None:
 def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> None:
     graph = blobs(100)
     allowed, refused = possible(graph)
-    refused_here = ("public", "honest-10-10-80-sklearn", "label-signal", "honest-1-10-89", *OF_GRAPHS, *OF_IMAGES)
+    refused_here = (
+        "public",
+        *BY_NAME,
+        "honest-1-10-89",
+        *OF_GRAPHS,
+        *OF_IMAGES,
+    )
     refused_here += (*OF_MOLECULES, "ridge-60-20-20")
     assert [p.name for p in allowed] == [n for n in registered("protocol") if n not in refused_here]
     assert "no `train_mask`" in refused["public"]
@@ -77,7 +85,7 @@ def test_what_data_allow_and_why_not_the_rest(blobs: Callable[..., Data]) -> Non
 def test_what_a_graph_set_allows_and_why_not_the_rest(blob_set: Callable[..., Data]) -> None:
     graphs = blob_set(600)
     allowed, refused = possible(graphs)
-    refused_here = ("honest-10-10-80-sklearn", "label-signal", *OF_NODES, *OF_IMAGES, *OF_MOLECULES, "ridge-60-20-20")
+    refused_here = (*BY_NAME, *OF_NODES, *OF_IMAGES, *OF_MOLECULES, "ridge-60-20-20")
     assert [p.name for p in allowed] == [n for n in registered("protocol") if n not in refused_here]
     for name in OF_NODES:
         assert refused[name] == f"{name} scores the nodes of one graph, and pairs is a set of graphs."
@@ -152,6 +160,7 @@ def test_digests_are_those_that_ledgers_hold() -> None:
         "bgrl-20-80": "a22147a581f2c3eb",
         "public": "e9c59a9750fc1751",
         "clustering": "6807c61805f64316",
+        "minibatch-10-10-80": "8b66101d18bd7bef",
         "knn": "e0bb58de9630a294",
         "label-signal": "2618a1b0f5e5fd30",
         "link-prediction": "4c2f01edbb9ebfb3",

@@ -10,6 +10,8 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from torch_geometric.data import Data
 
+from sfa.evaluate import kmeans
+from sfa.evaluate.protocols import base
 from sfa.matrices import unit_rows
 from sfa.registry import resolve
 
@@ -43,3 +45,14 @@ def test_as_many_clusters_as_classes_even_with_gaps_in_their_numbers(blobs: Call
     graph = blobs(100, noise=0.01)
     graph.y = 5 * graph.y + 2
     assert max(CLUSTERING.evaluate(graph.x, graph).of("accuracy")) == pytest.approx(100)
+
+
+def test_many_rows_are_clustered_by_batches(blobs: Callable[..., Data], monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = blobs(2000, noise=0.5)
+    graph.y[:100] = -1
+    expected = CLUSTERING.evaluate(graph.x, graph)
+    monkeypatch.setattr(base, "MANY", 1000)
+    monkeypatch.setattr(kmeans, "BATCH", 200)
+    score = CLUSTERING.evaluate(graph.x, graph)
+    assert score == CLUSTERING.evaluate(graph.x, graph), "it is seeded"
+    assert score.of("nmi") == pytest.approx(expected.of("nmi"), abs=3)

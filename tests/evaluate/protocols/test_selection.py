@@ -17,6 +17,7 @@ from torch_geometric.data import Data
 
 from sfa.evaluate import Classification, Clustering, LinkPrediction
 from sfa.evaluate.probes import AdamProbe, OneVsRestProbe, Probe, SgdProbe, SVMProbe
+from sfa.evaluate.probes.minibatch import MiniBatchProbe
 from sfa.evaluate.protocols import link_prediction
 from sfa.evaluate.protocols.link_prediction import Pairs, predict_links
 from sfa.evaluate.splits import Split, Splits
@@ -25,6 +26,7 @@ from sfa.registry import registered, resolve
 from sfa.tasks import Task
 
 QUICK: dict[str, Probe] = {
+    "minibatch-10-10-80": MiniBatchProbe(cs=(0.1, 1.0, 10.0), steps=50),
     "pygcl-10-80-10": AdamProbe(steps=100),
     "grace-10-90": OneVsRestProbe(cs=(0.1, 1.0, 10.0)),
     "bgrl-20-80": OneVsRestProbe(cs=(0.1, 1.0, 10.0), selection="5 halves"),

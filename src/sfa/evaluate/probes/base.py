@@ -40,6 +40,7 @@ class Probe:
 
     unit_rows: bool = True  # whether embeddings are brought to rows of length one first
     takes_sparse: ClassVar[bool] = False  # whether sparse embeddings are passed as compressed rows in float64
+    streams: ClassVar[bool] = False  # whether embeddings are passed as they are, to be read by rows
 
     def check(self, splits: Sequence[Split], y: Labels, items: str = "nodes") -> None:
         """Raise, before any long work, if these splits of these labels do not allow it."""

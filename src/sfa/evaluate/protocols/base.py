@@ -4,6 +4,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, TypeVar
 from weakref import ref
 
@@ -20,7 +21,18 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.evaluate.diagnostics import label_signal
-from sfa.evaluate.inputs import Labels, dense_rows, is_sparse, labeled_items, labels_of, sparse_rows, targets_of
+from sfa.evaluate.inputs import (
+    MANY,
+    Labels,
+    dense_rows,
+    is_sparse,
+    labeled_items,
+    labels_of,
+    sparse_rows,
+    streamed_rows,
+    targets_of,
+)
+from sfa.evaluate.kmeans import cluster_by_batches
 from sfa.evaluate.probes.base import RANKS, Prediction, Probe, accuracy, ignore_warnings
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split, Splits
@@ -32,11 +44,13 @@ from sfa.tasks import DATA, ITEMS, Task, item_word, num_items, task_of
 Embedder = Callable[[Data], Tensor]  # from a graph, a graph set or an image set to its embeddings (n, d)
 BY_NAME = {  # protocols that are not meant by "all", and why
     "honest-10-10-80-sklearn": "It gives the scores of honest-10-10-80: ask for it by name.",
+    "minibatch-10-10-80": "It gives about the scores of honest-10-10-80, of large graphs: ask for it by name.",
     "label-signal": "It is a diagnosis and no score: ask for it by name.",
 }
 DEFAULTS: dict[Task, str] = {"node": "honest-10-10-80", "graph": "tu-svm-10fold", "image": "image-linear"}
 REGRESSION = "ridge-60-20-20"  # the default for targets
 DIRECTIONS = (1, 4, 16, 64, 256)  # of the label signal
+Values = dict[str, tuple[float, ...]]  # of each metric, by split or run
 P = TypeVar("P", bound="Protocol")
 S = TypeVar("S")
 
@@ -158,6 +172,8 @@ class ProbeProtocol(Protocol):
 
     def rows(self, z: Any, count: int, items: str) -> Any:
         """Return an embedding in the form that the probe takes."""
+        if self.probe.streams:
+            return streamed_rows(z, count, items)
         if self.probe.unit_rows:
             return unit_rows(dense_rows(z, count, items))
         return (sparse_rows if self.probe.takes_sparse and is_sparse(z) else dense_rows)(z, count, items)
@@ -199,6 +215,7 @@ class UnsupervisedProtocol(Protocol):
     """A protocol that scores the embeddings of all items with a label at once, without a classifier."""
 
     tasks: ClassVar[tuple[Task, ...]] = ("node", "graph", "image")
+    streams: ClassVar[bool] = False  # whether many embeddings are passed as they are, to be read by rows
 
     def check(self, data: Data) -> None:
         labeled_items(labels_of(data))
@@ -209,33 +226,41 @@ class UnsupervisedProtocol(Protocol):
     def measure(self, embedding: Any, data: Data, on_split: Callable[[], None]) -> Score:
         y = labels_of(data)
         items = labeled_items(y)
-        z = dense_rows(embedding(data) if callable(embedding) else embedding, num_items(data), item_word(data))
-        return Score("", self.name, self.metrics(z[torch.from_numpy(items)], y[items], on_split))
+        read = streamed_rows if self.streams and len(items) > MANY else dense_rows
+        z = read(embedding(data) if callable(embedding) else embedding, num_items(data), item_word(data))
+        return Score("", self.name, self.metrics(z, items, y[items], on_split))
 
     @abstractmethod
-    def metrics(self, z: Tensor, y: Labels, on_split: Callable[[], None]) -> dict[str, tuple[float, ...]]:
-        """Compute each metric in per cent, once for every run, from embeddings ``(n, d)`` and labels ``(n,)``."""
+    def metrics(self, z: Tensor, items: Labels, y: Labels, on_split: Callable[[], None]) -> Values:
+        """Compute each metric in per cent, once for every run, from embeddings of all and the labels of ``items``."""
 
 
 @dataclass(frozen=True)
 class Clustering(UnsupervisedProtocol):
     """k-means with as many clusters as there are classes, ``repeats`` times from other starts; none is preferred.
 
-    Of the labels it sees only how many there are and which items have one.
+    Of the labels it sees only how many there are and which items have one. Of many items it is
+    :func:`~sfa.evaluate.kmeans.cluster_by_batches`.
     """
 
     unit_rows: bool = True
     seed: int = 0
     solver: Literal["scikit-learn"] = "scikit-learn"  # is part of the digest
+    streams: ClassVar[bool] = True
 
-    def metrics(self, z: Tensor, y: Labels, on_split: Callable[[], None]) -> dict[str, tuple[float, ...]]:
-        rows = (unit_rows(z) if self.unit_rows else z).numpy()
-        kmeans = KMeans(len(np.unique(y)), n_init=1, random_state=np.random.RandomState(self.seed))
+    def metrics(self, z: Tensor, items: Labels, y: Labels, on_split: Callable[[], None]) -> Values:
+        k, random = len(np.unique(y)), np.random.RandomState(self.seed)
+        if len(items) > MANY:
+            run = partial(cluster_by_batches, z, items, k, starts=1, random=random, unit=self.unit_rows)
+        else:
+            z = z[torch.from_numpy(items)]
+            rows = (unit_rows(z) if self.unit_rows else z).numpy()
+            run = partial(KMeans(k, n_init=1, random_state=random).fit_predict, rows)
         metrics = {"nmi": normalized_mutual_info_score, "ari": adjusted_rand_score, "accuracy": assignment_accuracy}
         found = []
         for _ in range(self.repeats):
             with ignore_warnings(), threadpool_limits(1):  # the sums of several threads differ in their last digits
-                clusters = kmeans.fit_predict(rows)
+                clusters = run()
             found.append([100 * float(metric(y, clusters)) for metric in metrics.values()])
             on_split()
         return dict(zip(metrics, zip(*found, strict=True), strict=True))
@@ -254,8 +279,8 @@ class LabelSignal(UnsupervisedProtocol):
 
     repeats: int = 1
 
-    def metrics(self, z: Tensor, y: Labels, on_split: Callable[[], None]) -> dict[str, tuple[float, ...]]:
-        so_far = label_signal(unit_rows(z), y).cumsum(0)
+    def metrics(self, z: Tensor, items: Labels, y: Labels, on_split: Callable[[], None]) -> Values:
+        so_far = label_signal(unit_rows(z[torch.from_numpy(items)]), y).cumsum(0)
         on_split()
         return {f"first {count}": (100 * float(so_far[min(count, len(so_far)) - 1]),) for count in DIRECTIONS}
 

@@ -25,6 +25,7 @@ from sfa.graph.structure import structure_of
 from sfa.matrices import unit_rows
 from sfa.tasks import Task
 
+MOST_EDGES = 5_000_000  # of which the shares are held out at most: more would tell nothing new
 STRUCTURAL = ("degree", "spectral")  # features that sfa.data.build_graph makes of the edges, and notes as features_of
 
 
@@ -48,6 +49,9 @@ class LinkPrediction(Protocol):
 
     def check(self, data: Data) -> None:
         self.check_task(data)
+        if data.get("indptr") is not None:
+            reason = "the edges of a stored graph cannot be held out of training"
+            raise InputError(f"{self.name}: {reason}; train on a file of some of them, `sfa train edges.csv`, instead.")
         made_of, noise = getattr(data, "features_of", None), getattr(data, "edge_noise", 0)
         if made_of in STRUCTURAL:
             raise InputError(f"{self.name} cannot score runs whose {made_of} features were made of the graph's edges.")
@@ -121,9 +125,12 @@ def hold_out(graph: Data, validation: float, test: float, *, most: int, rng: np.
 
 
 def held_out_sizes(graph: Data, validation: float, test: float) -> tuple[int, int]:
-    """Return how many edges validate and test; raise if there are too few of them, or of pairs without an edge."""
+    """Return how many edges validate and test; raise if there are too few of them, or of pairs without an edge.
+
+    They are shares of ``MOST_EDGES`` at most.
+    """
     count = structure_of(graph).undirected[1]
-    sizes = round(validation * count), round(test * count)
+    sizes = round(validation * min(count, MOST_EDGES)), round(test * min(count, MOST_EDGES))
     if min(sizes) < 2:
         raise InputError(f"{count} edges are too few to hold some out: at least 2 must validate and 2 test.")
     unjoined = graph.num_nodes * (graph.num_nodes - 1) // 2 - count
@@ -145,7 +152,8 @@ def _unjoined(edges: Tensor, nodes: int, count: int, rng: np.random.Generator) -
         while len(found) < count:
             a, b = rng.integers(nodes, size=(2, 2 * (count - len(found)) + 8))
             keys = (np.minimum(a, b) * nodes + np.maximum(a, b))[a != b]
-            keys = np.concatenate([found, keys[~np.isin(keys, joined)]])
+            place = np.searchsorted(joined, keys).clip(max=len(joined) - 1)
+            keys = np.concatenate([found, keys[joined[place] != keys]])
             found = keys[np.sort(np.unique(keys, return_index=True)[1])]  # the first of each, in the order drawn
     return torch.from_numpy(np.stack(np.divmod(found[:count], nodes)))
 
