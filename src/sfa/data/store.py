@@ -24,7 +24,12 @@ FORMAT = 1
 SMALL = 1 << 28  # bytes of a store whose content is checked each time it is opened
 ARRAYS = {"indptr": "indptr", "indices": "indices", "edge_weight": "weights", "x": "x", "y": "y"}
 ARRAYS |= {mask: mask for mask in MASKS}
-NOTES = ("class_names", "features_of", "encoding", "edges_read")  # attributes that are written into the manifest, if there are any
+NOTES = (
+    "class_names",
+    "features_of",
+    "encoding",
+    "edges_read",
+)  # attributes that are written into the manifest, if there are any
 TYPES = {"indptr": "<i8", "indices": "<i8", "edge_weight": "<f4", "x": "<f4 <f2", "y": "<i8 <f8"}
 
 

@@ -38,9 +38,12 @@ class TextTable:
     def __init__(self, path: Path, *, in_parts: bool = False) -> None:
         self.path = path
         require_regular_file(path, max_bytes=None if in_parts else memory_bytes())
+        self.num_lines = 0
         with path.open("rb") as content:
-            if any(b"\0" in part for part in iter(lambda: content.read(1 << 20), b"")):
-                raise InputError(f"{path} is no text in UTF-8, for it has bytes in it that are zero; save it as such.")
+            for part in iter(lambda: content.read(1 << 20), b""):
+                self.num_lines += part.count(b"\n")
+                if b"\0" in part:
+                    raise InputError(f"{path} is no text in UTF-8, for it has zero bytes in it; save it as such.")
         with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file):
                 if line.strip() and line.lstrip()[0] not in "#%":
