@@ -37,15 +37,16 @@ def convert_to_store(
     *,
     features: Files | None = None,
     labels: PathLike | None = None,
+    node_features: str | None = None,
     source: str | None = None,
     target: str | None = None,
     weight: str | None = None,
     bipartite: bool = False,
+    data_root: PathLike | None = None,
     name: str | None = None,
     float16: bool = False,
     memory: str = "2GB",
     counting: Counting = lambda title: nullcontext(lambda done, total: None),
-    **options: Any,
 ) -> StoredGraph:
     """Convert a graph to a store, the folder ``out``, and open it; see :func:`sfa.data.open_store`.
 
@@ -56,19 +57,20 @@ def convert_to_store(
 
     Args:
         labels: A table (id, label), if the features have no column ``label``.
+        node_features: Features to make in memory of a graph that has none.
         source: Column of sources; so ``target``, ``weight`` and ``bipartite``, as for :class:`sfa.data.EdgeColumns`.
         float16: Store features in half the room.
         memory: What DuckDB may use; Python needs some hundred megabytes more.
         counting: Makes a function (done, total) of the title of a long step.
-        options: Of :func:`sfa.data.load`, for graphs that are converted in memory.
     """
     columns = EdgeColumns(source, target, weight, bipartite)
     check_out(out)
     paths, tables = _expand(data), [] if features is None else _expand(features)
     if not (tables and _are_tables(paths, EDGES) and _are_tables(tables, FEATURES)):
-        return _convert_in_memory(paths, tables, out, name, float16, labels=labels, **columns.given, **options)
-    if any(value is not None for value in options.values()):
-        raise InputError(f"Tables of edges and features take no {', '.join(options)}: leave it out.")
+        given = {"labels": labels, "node_features": node_features, "root": data_root, **columns.given}
+        return _convert_in_memory(paths, tables, out, name, float16, **given)
+    if node_features is not None:
+        raise InputError("There are features already: leave out node_features= (--node-features).")
     if find_spec("duckdb") is None:
         raise InputError("Converting tables needs the extra `store`: pip install 'sfa[store]'.")
     paths, tables = ([existing(path, kind) for path in many] for kind, many in (("edge", paths), ("feature", tables)))

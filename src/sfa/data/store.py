@@ -55,6 +55,12 @@ class StoredGraph(Data):  # type: ignore[misc]
     def num_edges(self) -> int:
         return len(self.indices)
 
+    @property
+    def about(self) -> str:
+        """What it holds, in a few words."""
+        labels = ", labels" if self.get("y") is not None else ""
+        return f"{len(self.x)} nodes, {len(self.indices) // 2} edges, {self.x.shape[1]} features{labels}"
+
 
 class StoredIds:
     """The ids of nodes: in a Parquet file, which is read when the first is asked for, or without one 0..n-1.
