@@ -158,3 +158,74 @@ def test_features_by_row_and_in_half_the_room(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="float16"):
         convert_to_store(tmp_path / "edges.csv", tmp_path / "third", **options, float16=True)
     assert not (tmp_path / "third").exists()
+
+
+@pytest.mark.parametrize(
+    ("lists", "nodes", "words"),
+    [
+        ("source,target\n1,9\n", "1,2\n2,3\n", "no node '9'"),
+        ("source,target\n1,\n", "1,2\n2,3\n", "without a source or a target"),
+        ("source,target\n01,2\n", "1,2\n2,3\n", "no node '01'"),
+        ("source,target\n1.0,2\n", "1,2\n2,3\n", "no node '1.0'"),
+        ("source,target,weight\n1,2,x\n", "1,2\n2,3\n", "weight 'x'"),
+        ("source,target,weight\n1,2,-1\n", "1,2\n2,3\n", "weight '-1'"),
+        ("source,target,weight\n1,2,nan\n", "1,2\n2,3\n", "not negative"),
+        ("source,target\n1,1\n", "1,2\n2,3\n", "no edges"),
+        ("source,target\n1,2,3\n", "1,2\n2,3\n", "cannot be read|columns in line"),
+        ("source,target\n1,2\n", "1,2\n1,3\n", "'1' more than once"),
+        ("source,target\n1,2\n", "id,f\n1,2\n2,Rome\n", "'Rome'"),
+        ("source,target\n1,2\n", "id,f\n1,2\n2,\n", "missing|finite"),
+        ("source,target\n1,2\n", "1,2\n", "1 row"),
+        ("a,b\nc,d\n", "1,2\n2,3\n", "no node 'a'"),
+    ],
+)
+def test_bad_tables_are_one_sentence(tmp_path: Path, lists: str, nodes: str, words: str) -> None:
+    (tmp_path / "edges.csv").write_text(lists)
+    (tmp_path / "nodes.csv").write_text(nodes)
+    with pytest.raises(InputError, match=words) as error:
+        convert_to_store(tmp_path / "edges.csv", tmp_path / "store", features=tmp_path / "nodes.csv")
+    assert "\n" not in str(error.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["edges.csv", "nodes.csv"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [("1,a\n1,b\n", "'1' more than once"), ("1,a\n7,b\n", "node '7'"), ("1,a,3\n2,b,1\n", "3 columns")],
+)
+def test_bad_labels_are_one_sentence(tmp_path: Path, labels: str, words: str) -> None:
+    for name, content in {"edges": "1,2\n", "nodes": "1,2\n2,3\n", "labels": labels}.items():
+        (tmp_path / f"{name}.csv").write_text(content)
+    options: dict[str, Any] = {name: tmp_path / f"{name}.csv" for name in ("features", "labels")}
+    options["features"] = tmp_path / "nodes.csv"
+    with pytest.raises(InputError, match=words):
+        convert_to_store(tmp_path / "edges.csv", tmp_path / "store", **options)
+
+
+def test_options_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, content in {"edges": "1,2\n", "other": "1,2\n2,1\n", "nodes": "1,2\n2,3\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(content)
+    file, nodes, out = (tmp_path / name for name in ("edges.csv", "nodes.csv", "store"))
+    with pytest.raises(InputError, match="no node features"):
+        convert_to_store(file, out)
+    with pytest.raises(InputError, match="Several files"):
+        convert_to_store([file, tmp_path / "other.csv"], out)
+    with pytest.raises(InputError, match="no file .*none"):
+        convert_to_store(tmp_path / "none-*.csv", out, features=nodes)
+    with pytest.raises(InputError, match="size such as 2GB"):
+        convert_to_store(file, out, features=nodes, memory="much")
+    monkeypatch.setattr("sfa.data.convert_tables.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"sfa\[store\]"):
+        convert_to_store(file, out, features=nodes)
+    assert convert_to_store(file, out, node_features="degree:4").x.shape == (2, 4)
+
+
+def test_tables_larger_than_the_memory(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    ends = rng.integers(20_000, size=(600_000, 2))
+    pd.DataFrame(ends, columns=["source", "target"]).to_parquet(tmp_path / "edges.parquet")
+    np.save(tmp_path / "x.npy", rng.normal(size=(20_000, 2)).astype(np.float32))
+    stored = convert_to_store(
+        tmp_path / "edges.parquet", tmp_path / "store", features=tmp_path / "x.npy", memory="20MB"
+    )
+    expected = sfa.data.build_graph(np.load(tmp_path / "x.npy"), ends.T)
+    require_same(stored, expected)

@@ -157,6 +157,7 @@ def _write_nodes(engine: Engine, tables: Sequence[Path], folder: Path, dtype: An
                 ids.write_table(part)
                 rows += len(frame)
                 count(min(rows, total), total)
+        count(total, total)
     return label is not None
 
 

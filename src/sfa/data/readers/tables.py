@@ -6,7 +6,7 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -209,10 +209,11 @@ def read_frames(path: Path, rows: int | None = None) -> Iterator[Any]:
     texts: set[Any] = {0, label_column(names) if has_header else None} - {None}
     missing = {column: MISSING for column in range(len(names)) if column not in texts}
     options = {"header": 0 if has_header else None, "dtype": dict.fromkeys(texts, str), "na_values": missing}
-    for frame in [table.read(**options)] if rows is None else table.read(**options, chunksize=rows):
-        frame[0] = frame[0].str.strip()
-        frame.columns = pd.Index(names if has_header else frame.columns.map(str))
-        yield frame
+    with nullcontext([table.read(**options)]) if rows is None else table.read(**options, chunksize=rows) as frames:
+        for frame in frames:
+            frame[0] = frame[0].str.strip()
+            frame.columns = pd.Index(names if has_header else frame.columns.map(str))
+            yield frame
 
 
 def parse_frame(frame: Any, path: Path | str, encode: Encode) -> Data:
