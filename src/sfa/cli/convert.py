@@ -8,6 +8,7 @@ import typer
 from sfa.cli import options as shared
 from sfa.cli.app import app
 from sfa.cli.options import DATA, OUTPUT, ManyValues, Text, flag, option
+from sfa.errors import SfaError
 
 
 @app.command(cls=ManyValues, no_args_is_help=True)
@@ -45,7 +46,10 @@ def convert(
 
     display = Display(options.pop("quiet"))
     options["data"] = data[0] if len(data) == 1 else data
-    graph = convert_to_store(**options, counting=display.counting)
+    try:
+        graph = convert_to_store(**options, counting=display.counting)
+    except KeyboardInterrupt:
+        raise SfaError(f"Interrupted: {out} was not made, and nothing is left of it.") from None
     if "edges_read" in graph:
         display.say(graph.edges_read)
     results_console().print(f"{graph.name}: {graph.about}")

@@ -157,7 +157,8 @@ def _write_nodes(engine: Engine, tables: Sequence[Path], folder: Path, dtype: An
                 ids.write_table(part)
                 rows += len(frame)
                 count(min(rows, total), total)
-        count(total, total)
+        if rows < total:  # headers and empty lines are lines, too
+            count(total, total)
     return label is not None
 
 

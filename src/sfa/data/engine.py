@@ -30,6 +30,8 @@ class Engine:
         }
         try:
             self.connection = duckdb.connect(str(scratch / "tables.duckdb"), config=config)
+        except duckdb.IOException as error:
+            raise StoreError(f"Cannot write the store, the disk may be full: {shortened(str(error))}.") from error
         except duckdb.Error as error:
             raise InputError(f"The memory is a size such as 2GB, not {memory!r}.") from error
         self.connection.execute("SET enable_progress_bar = true")  # or nothing is known of it
@@ -60,12 +62,13 @@ class Engine:
             except BaseException as error:
                 failed.append(error)
 
-        thread = threading.Thread(target=work)
+        thread, done = threading.Thread(target=work), 0
         thread.start()
         try:
             while thread.is_alive():
                 thread.join(0.2)
-                count(max(0, int(self.connection.query_progress())), 100)
+                done = max(done, int(self.connection.query_progress()))  # of several parts, each begins anew
+                count(done, 100)
         except BaseException:
             self.connection.interrupt()
             thread.join()
@@ -81,8 +84,8 @@ class Engine:
             yield
         except self.error as error:
             reason = shortened(" ".join(str(error).splitlines()[:3]))
-            if "No space left" in str(error) or "max_temp_directory_size" in str(error):
-                raise StoreError(f"Cannot write {what}: no space left on the disk ({reason}).") from error
+            if any(words in str(error) for words in ("Could not write", "No space left", "max_temp_directory_size")):
+                raise StoreError(f"Cannot write the store, the disk may be full: {reason}.") from error
             if type(error).__name__ == "OutOfMemoryException":
                 raise InputError(f"{what} needs more than {self.memory} of memory: give more by --memory.") from error
             raise InputError(f"{what} cannot be read, it may be damaged or of another format: {reason}.") from error
