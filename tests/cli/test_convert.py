@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfa.errors import InputError
 from sfa.run.display import Display
 
 RunSfa = Callable[..., Any]

@@ -123,6 +123,8 @@ def test_several_files_and_patterns(tmp_path: Path, suffix: str, name: str) -> N
     lists.to_csv(tmp_path / "edges.csv", index=False)
     parts(lists, tmp_path, "e", suffix)
     parts(features, tmp_path, "n", suffix)
+    if suffix == ".parquet":
+        lists.iloc[:0].to_parquet(tmp_path / "e-9.parquet")  # a part may be empty
     memory = load(tmp_path / "edges.csv", features=tmp_path / "nodes.csv")
     assert kind(0) in memory.node_ids
     listed = [tmp_path / f"n-{i}{suffix}" for i in range(3)]

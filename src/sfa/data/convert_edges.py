@@ -42,8 +42,8 @@ def _find_edges(engine: Engine, path: Path, asked: EdgeColumns) -> _Edges:
             with pq.ParquetFile(path) as file:
                 schema, part = file.schema_arrow, next(file.iter_batches(SAMPLE), None)
             names, width = schema.names, len(schema.names)
-            rows = pd.DataFrame() if part is None else part.to_pandas().astype(str)
-            rows, sql = rows.set_axis(range(rows.shape[1]), axis=1), f"read_parquet({quote(path)})"
+            rows = pd.DataFrame(columns=names) if part is None else part.to_pandas(ignore_metadata=True)
+            rows, sql = rows.astype(str).set_axis(range(width), axis=1), f"read_parquet({quote(path)})"
             cells = ['"' + name.replace('"', '""') + '"' for name in names]
             are_integers = [pa.types.is_integer(kind) for kind in schema.types]
         else:

@@ -60,7 +60,7 @@ def convert_to_store(
         node_features: Features to make in memory of a graph that has none.
         source: Column of sources; so ``target``, ``weight`` and ``bipartite``, as for :class:`sfa.data.EdgeColumns`.
         float16: Store features in half the room.
-        memory: What DuckDB may use; Python needs some hundred megabytes more.
+        memory: What DuckDB may use, beside the memory of Python.
         counting: Makes a function (done, total) of the title of a long step.
     """
     columns = EdgeColumns(source, target, weight, bipartite)
