@@ -211,7 +211,7 @@ def test_options_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         convert_to_store(file, out)
     with pytest.raises(InputError, match="Several files"):
         convert_to_store([file, tmp_path / "other.csv"], out)
-    with pytest.raises(InputError, match="no file .*none"):
+    with pytest.raises(InputError, match=r"no file .*none"):
         convert_to_store(tmp_path / "none-*.csv", out, features=nodes)
     with pytest.raises(InputError, match="size such as 2GB"):
         convert_to_store(file, out, features=nodes, memory="much")

@@ -134,3 +134,12 @@ def test_nothing_is_written_over(folder):
     with pytest.raises(InputError, match="no graph store"):
         open_store(folder.parent)
     assert sorted(path.name for path in folder.parent.iterdir()) == ["store"]
+
+
+def test_an_embedder_of_a_store_can_be_saved(folder, tmp_path):
+    embedder = sfa.NodeEmbedder("grace", hidden=4, epochs=1, random_state=0).fit(folder)
+    assert isinstance(embedder._edges, StoredGraph)
+    embedder.save(tmp_path / "mine.safetensors")
+    loaded = sfa.NodeEmbedder.load(tmp_path / "mine.safetensors")
+    assert loaded.node_ids_ == [f"n{i}" for i in range(50)]
+    assert loaded.suggest_links(3).equals(embedder.suggest_links(3))

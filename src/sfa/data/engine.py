@@ -24,10 +24,8 @@ class Engine:
         import duckdb
 
         self.scratch, self.memory, self.counting, self.error = scratch, memory, counting, duckdb.Error
-        options = {"temp_directory": scratch / "spilled", "threads": torch.get_num_threads(), "memory_limit": memory}
-        config: dict[str, Any] = {key: str(value) for key, value in options.items()} | {
-            "preserve_insertion_order": "false"
-        }
+        config: dict[str, Any] = {"memory_limit": memory, "temp_directory": str(scratch / "spilled")}
+        config |= {"threads": torch.get_num_threads(), "preserve_insertion_order": False}  # but of ORDER BY
         try:
             self.connection = duckdb.connect(str(scratch / "tables.duckdb"), config=config)
         except duckdb.IOException as error:
