@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +12,6 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.data import build_graph
-from sfa.data.store import StoredGraph, open_store
-from sfa.graph.structure import structure_of
 
 
 def planted_graph(n: int = 20_000, classes: int = 10, degree: int = 10, width: int = 32) -> Data:
@@ -29,21 +26,6 @@ def planted_graph(n: int = 20_000, classes: int = 10, degree: int = 10, width: i
     target = np.where(rng.random(len(source)) < 0.7, same, target)
     x = rng.standard_normal((n, width), dtype=np.float32) + 0.5 * np.eye(classes, width, dtype=np.float32)[y]
     return build_graph(x, np.stack([source, target])[:, source != target], y=y, name="planted")
-
-
-def write_store(folder: Path, graph: Data, dtype: type = np.float32) -> StoredGraph:
-    """Write a graph as a store, and open it."""
-    structure = structure_of(graph)
-    parts = {"indptr": structure.edge_rowptr, "indices": structure.edge_col, "x": graph.x, "y": graph.get("y")}
-    arrays = {name: part.numpy() for name, part in parts.items() if part is not None}
-    arrays["x"] = arrays["x"].astype(dtype)
-    for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array)
-    files = {f"{name}.npy": {} for name in arrays}
-    (folder / "graph.json").write_text(json.dumps({"format": 1, "name": graph.name, "files": files}))
-    stored = open_store(folder)
-    stored.node_ids = range(graph.num_nodes)
-    return stored
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from sfa.data.store import StoredGraph
+from sfa.data.write_store import write_store
 from sfa.errors import InputError
 from sfa.evaluate import baselines as module
 from sfa.evaluate import part, possible
@@ -20,14 +21,14 @@ from sfa.graph.structure import structure_of
 from sfa.registry import resolve
 from sfa.run import explore
 from tests.memory_maps import file_of
-from tests.stores import planted_graph, write_store
+from tests.stores import planted_graph
 
 GRAPH = planted_graph(2000, classes=4, degree=8)
 
 
 @pytest.fixture
 def stored(tmp_path: Path) -> StoredGraph:
-    return write_store(tmp_path, GRAPH, np.float16)
+    return write_store(GRAPH, tmp_path / "store", float16=True)
 
 
 def test_health_of_a_large_stored_graph_is_of_some_nodes(stored: StoredGraph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,10 +84,11 @@ def test_link_prediction_refuses_a_store_and_samples_many_edges(
     assert 50 < protocol.evaluate(propagated_features, GRAPH).mean() < 100
 
 
-def test_raw_features_of_other_scales_are_standardized_on_disk(stored: StoredGraph) -> None:
+def test_raw_features_of_other_scales_are_standardized_on_disk(stored: StoredGraph, tmp_path: Path) -> None:
     assert raw_features(stored).data_ptr() == stored.x.data_ptr()
-    stored.x[:, 0] *= 50
-    x = raw_features(stored)
+    other = GRAPH.clone()
+    other.x[:, 0] *= 50
+    x = raw_features(write_store(other, tmp_path / "other"))
     assert file_of(x) is not None
     np.testing.assert_allclose(x.std(0, correction=0), 1, rtol=1e-3)
 

@@ -104,7 +104,8 @@ class NodeEmbedder(Embedder):
     def suggest_links(self, k: int = 20) -> pd.DataFrame:
         """Return the ``k`` pairs of nodes of the fitted graph that are most similar and have no edge."""
         check_is_fitted(self, "embedding_", msg="Links are suggested of the graph of the fit: call fit() first.")
-        return suggest_links(torch.from_numpy(self.embedding_), self.node_ids_, self._edges, k)
+        edges = getattr(self._edges, "edge_index", self._edges)  # of a stored graph, they are not read before
+        return suggest_links(torch.from_numpy(self.embedding_), self.node_ids_, edges, k)
 
 
 @dataclass(eq=False, repr=False)

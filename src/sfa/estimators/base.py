@@ -129,7 +129,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self._adopt(recipe, method, facts | {name: getattr(data, name, None) for name in self.kept}, statistics)
         self.embedding_ = self._embed(prepared)
         setattr(self, f"{self.task}_ids_", data[f"{self.task}_ids"])
-        self._edges: Any = data.edge_index if self.task == "node" else None
+        self._edges: Any = None if self.task != "node" else data if "store" in data else data.edge_index
         return self
 
     def transform(self, X: Any) -> Any:
@@ -198,9 +198,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         tensors = {**self.method_.state_dict()}
         tensors |= {f"features.{name}": value for name, value in self._statistics.items()}
         if hasattr(self, "embedding_"):
-            ids = np.frombuffer(json.dumps(getattr(self, f"{self.task}_ids_")).encode(), np.uint8)
+            ids = np.frombuffer(json.dumps(list(getattr(self, f"{self.task}_ids_"))).encode(), np.uint8)
             tensors |= {"fit/embedding": torch.from_numpy(self.embedding_), "fit/ids": torch.from_numpy(ids.copy())}
-            tensors |= {} if self._edges is None else {"fit/edges": self._edges}
+            tensors |= {} if self._edges is None else {"fit/edges": getattr(self._edges, "edge_index", self._edges)}
         save_tensors(path, tensors, meta)
 
     @classmethod
