@@ -9,6 +9,7 @@ each of ``p`` processes finds ``p`` times its share of the true gradient, and th
 """
 
 import re
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -32,6 +33,14 @@ def world_size() -> int:
 def rank() -> int:
     """Return the number of this process, from 0; 0 outside ``torch.distributed``."""
     return dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
+
+
+def local_world_size() -> int:
+    """Count the processes on this machine; all must ask."""
+    hosts = [socket.gethostname()] * world_size()
+    if world_size() > 1:
+        dist.all_gather_object(hosts, hosts[0])
+    return hosts.count(socket.gethostname())
 
 
 class _AllReduceSum(torch.autograd.Function):
@@ -101,11 +110,12 @@ def any_of(flag: bool) -> bool:
     return bool(all_reduce_sum(torch.tensor(int(flag), device=device)) > 0)
 
 
-def barrier_and_destroy() -> None:
+def barrier_and_destroy(keep: bool = False) -> None:
     """Wait for the other processes, then leave the group; threads of the network could abort one that just ends."""
     if world_size() > 1:
         dist.barrier()
-        dist.destroy_process_group()
+        if not keep:
+            dist.destroy_process_group()
 
 
 @contextmanager

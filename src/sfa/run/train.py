@@ -12,7 +12,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.atomic import ensure_writable
-from sfa.distributed import barrier_and_destroy, broadcast_object, rank, translate_connection_errors
+from sfa.distributed import barrier_and_destroy, broadcast_object, rank, translate_connection_errors, world_size
 from sfa.errors import InputError, MissingFeaturesError, unknown_name
 from sfa.export import ExportError, check_export
 from sfa.folders import expand_user
@@ -88,6 +88,7 @@ def train_run(
         **changes: Changes of the recipe by their short names (:data:`KEYWORDS`), ``epochs=20``, or by section,
             ``training={"lr": 0.01}``.
     """
+    is_called_by_group = world_size() > 1
     fabric = make_fabric(device)  # joins the other processes, if there are any: from here on this one knows its rank
     display, is_first = display_of(progress), rank() == 0
     tell = Display().say if display.console.quiet else display.say
@@ -133,7 +134,7 @@ def train_run(
                 path, settled, raw, source=origin, device=fabric, display=display, loggers=loggers, asked=free
             )
         with translate_connection_errors():
-            barrier_and_destroy()
+            barrier_and_destroy(keep=is_called_by_group)
         if not is_first:
             return run
         if embed != NO_FILE:

@@ -1,0 +1,123 @@
+"""The processes that train together, which torchrun, srun, mpirun, Kubernetes, Ray or the caller started."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from lightning_fabric.plugins.environments import LightningEnvironment, SLURMEnvironment
+from torch import cuda
+from torch import distributed as dist
+
+from sfa.errors import InputError, shortened
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+SILENCE = 30  # seconds until a machine that does not answer counts as lost
+
+# Variables that hold the number of processes, and the number of this one: of all, and on its machine. Kubernetes sets
+# those of torchrun. In an allocation of Slurm, mpirun starts its daemons by srun, whose variables then mean these.
+VARIABLES = {
+    "torchrun": ("WORLD_SIZE", "RANK", "LOCAL_RANK"),
+    "mpirun": ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"),
+    "mpiexec": ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID"),
+    "srun": ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID"),
+}
+
+
+class OneDeviceEach(LightningEnvironment):
+    """The processes as Fabric sees them: each has one device, as if it were alone on its machine."""
+
+    creates_processes_externally = True
+
+    def node_rank(self) -> int:
+        return dist.get_rank() if dist.is_initialized() else int(os.environ["RANK"])
+
+    def local_rank(self) -> int:
+        return 0
+
+
+def count_processes() -> int:
+    """Return how many processes train: those of the process group if there is one, else those that were started.
+
+    The variables of torchrun are set to what others say, so that PyTorch can make a group of these processes.
+    """
+    if not dist.is_available():
+        return 1
+    if dist.is_initialized():
+        return dist.get_world_size()
+    for launcher, names in VARIABLES.items():
+        total, rank, local = (os.environ.get(name, "") for name in names)
+        if total.isdecimal() and rank.isdecimal():
+            if int(total) > 1:
+                _settle_meeting_point(launcher, total)
+                os.environ |= {"WORLD_SIZE": total, "RANK": rank, "LOCAL_RANK": local or "0"}
+            return int(total)
+    return 1
+
+
+def _settle_meeting_point(launcher: str, total: str) -> None:
+    """Set the address and port of the first process, which Slurm knows and MPI does not tell."""
+    if "MASTER_ADDR" not in os.environ:
+        nodes = os.environ.get("SLURM_STEP_NODELIST") or os.environ.get("SLURM_NODELIST")
+        if not nodes or os.environ.get("SLURM_STEP_NUM_TASKS") != total:
+            started = f"{launcher} started {total} processes that shall train together"
+            raise InputError(f"{started}: set MASTER_ADDR to the host of the first, where they meet, for all of them.")
+        os.environ["MASTER_ADDR"] = SLURMEnvironment.resolve_root_node_address(nodes)
+    job = os.environ.get("SLURM_JOB_ID", "")  # jobs that share a machine need a port each
+    os.environ.setdefault("MASTER_PORT", str(15000 + int(job[-4:])) if job.isdecimal() else "29500")
+
+
+def own_gpu() -> int:
+    """Return the number of the GPU of this process: that of who made the process group, or one after the other."""
+    if dist.is_initialized():
+        return cuda.current_device()
+    return int(os.environ["LOCAL_RANK"]) % max(1, cuda.device_count())
+
+
+def join(fabric: Fabric) -> None:
+    """Meet the other processes; raise if they cannot."""
+    is_new = not dist.is_initialized()
+    before = _open_sockets()
+    try:
+        fabric.launch()
+    except RuntimeError as error:
+        where = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
+        reason = shortened(str(error), 120)
+        raise InputError(f"The {fabric.world_size} processes cannot meet at {where} ({reason}).") from error
+    if is_new and dist.get_backend() == "gloo":
+        _end_dead_connections([file for name, file in _open_sockets().items() if name not in before])
+
+
+def _open_sockets() -> dict[str, int]:
+    """Return the open sockets by a name that is used only once."""
+    found: dict[str, int] = {}
+    for file in os.listdir("/proc/self/fd") if sys.platform == "linux" else ():
+        with suppress(OSError):  # of the listing itself
+            found[os.readlink(f"/proc/self/fd/{file}")] = int(file)
+    return {name: file for name, file in found.items() if name.startswith("socket")}
+
+
+def _end_dead_connections(files: Iterable[int]) -> None:
+    """Let the kernel end connections to a machine that no longer answers, which no message does.
+
+    The kernel of a machine that lives answers while its process computes, so steps may take any time. The other limit,
+    the timeout of the group, is half an hour.
+    """
+    for file in files:
+        with suppress(OSError), socket.socket(fileno=os.dup(file)) as connection:  # some are not of TCP
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE // 2)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE * 1000)  # of what was sent
+
+
+def train_alone() -> None:
+    """Let each process that srun or mpirun started train for itself, as those of a search do."""
+    for total, _, _ in VARIABLES.values():
+        os.environ.pop(total, None)
