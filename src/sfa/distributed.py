@@ -8,6 +8,7 @@ each of ``p`` processes finds ``p`` times its share of the true gradient, and th
 ``DistributedDataParallel`` takes is the gradient of one process on the whole batch.
 """
 
+import os
 import re
 import socket
 from collections.abc import Iterator
@@ -22,6 +23,14 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from sfa.errors import InputError, SfaError, TrainingError
 
 T = TypeVar("T")
+# Variables that hold the number of processes, and the number of this one: of all, and on its machine. Kubernetes sets
+# those of torchrun. In an allocation of Slurm, mpirun starts its daemons by srun, whose variables then mean these.
+LAUNCHERS = {
+    "torchrun": ("WORLD_SIZE", "RANK", "LOCAL_RANK"),
+    "mpirun": ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"),
+    "mpiexec": ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID"),
+    "srun": ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID"),
+}
 _LOST = re.compile(r"gloo|nccl|connection|peer|socket|timed? ?out", re.IGNORECASE)
 
 
@@ -127,7 +136,14 @@ def translate_connection_errors() -> Iterator[None]:
         if isinstance(error, SfaError) or world_size() == 1 or not _LOST.search(str(error)):
             raise
         reason = " ".join(str(error).split())[:120]
-        raise TrainingError(f"Another process of this run has ended ({reason}): start all with --resume.") from error
+        lost = f"Another process of this run has ended or cannot be reached ({reason})"
+        raise TrainingError(f"{lost}: start all with --resume.") from error
+
+
+def train_alone() -> None:
+    """Let each process that srun or mpirun started train for itself, as those of a search do."""
+    for total, _, _ in LAUNCHERS.values():
+        os.environ.pop(total, None)
 
 
 def enable_cross_rank(module: nn.Module) -> None:

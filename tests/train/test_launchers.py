@@ -16,11 +16,10 @@ from torch import Tensor
 from torch import distributed as dist
 from torch_geometric.data import Data
 
-from sfa import distributed
+from sfa.distributed import LAUNCHERS, train_alone
 from sfa.errors import InputError
 from sfa.run import Recipe, train_run
 from sfa.train import RunFolder, load_tensors, make_fabric, train
-from sfa.train.launchers import VARIABLES, train_alone
 from tests.processes import run_in_processes
 
 EXACT = {"spectral": "none", "method.projection": 8, "encoder.hidden": 8, "augmentation.edge_drop": [0, 0]}
@@ -29,7 +28,7 @@ EXACT |= {"augmentation.feature_drop": [0, 0], "training.optimizer": "sgd", "tra
 
 @pytest.fixture
 def bare_environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for names in VARIABLES.values():
+    for names in LAUNCHERS.values():
         for name in (*names, "MASTER_ADDR", "MASTER_PORT", "SLURM_STEP_NODELIST", "SLURM_NODELIST", "SLURM_JOB_ID"):
             monkeypatch.delenv(name, raising=False)
     return monkeypatch
@@ -83,7 +82,7 @@ def test_a_fabric_that_leaves_out_the_others_is_refused() -> None:
 
 
 def started_by(launcher: str, rank: int, port: int) -> dict[str, str]:
-    values = dict(zip(VARIABLES[launcher], ("2", str(rank), str(rank)), strict=True))
+    values = dict(zip(LAUNCHERS[launcher], ("2", str(rank), str(rank)), strict=True))
     bare = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "MASTER_", "OMPI_"))}
     where = {"MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
     where |= {"SLURM_STEP_NODELIST": "localhost"} if launcher == "srun" else {"MASTER_ADDR": "127.0.0.1"}
@@ -116,7 +115,7 @@ def test_tasks_train_one_run(planted_file: Path, tmp_path: Path, launcher: str) 
 def test_processes_that_know_no_meeting_point_are_refused(
     bare_environment: pytest.MonkeyPatch, launcher: str
 ) -> None:
-    for name, value in zip(VARIABLES[launcher], "310", strict=True):
+    for name, value in zip(LAUNCHERS[launcher], "310", strict=True):
         bare_environment.setenv(name, value)
     with pytest.raises(InputError, match=f"{launcher} started 3 processes.*set MASTER_ADDR"):
         make_fabric("cpu")

@@ -13,22 +13,13 @@ from lightning_fabric.plugins.environments import LightningEnvironment, SLURMEnv
 from torch import cuda
 from torch import distributed as dist
 
+from sfa import distributed
 from sfa.errors import InputError, shortened
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-SILENCE = 30  # seconds until a machine that does not answer counts as lost
-
-# Variables that hold the number of processes, and the number of this one: of all, and on its machine. Kubernetes sets
-# those of torchrun. In an allocation of Slurm, mpirun starts its daemons by srun, whose variables then mean these.
-VARIABLES = {
-    "torchrun": ("WORLD_SIZE", "RANK", "LOCAL_RANK"),
-    "mpirun": ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"),
-    "mpiexec": ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID"),
-    "srun": ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID"),
-}
-
+SILENCE = "SFA_SILENCE"  # seconds until a machine that does not answer counts as lost: 30, if this is not set
 
 class OneDeviceEach(LightningEnvironment):
     """The processes as Fabric sees them: each has one device, as if it were alone on its machine."""
@@ -51,7 +42,7 @@ def count_processes() -> int:
         return 1
     if dist.is_initialized():
         return dist.get_world_size()
-    for launcher, names in VARIABLES.items():
+    for launcher, names in distributed.LAUNCHERS.items():
         total, rank, local = (os.environ.get(name, "") for name in names)
         if total.isdecimal() and rank.isdecimal():
             if int(total) > 1:
@@ -109,15 +100,10 @@ def _end_dead_connections(files: Iterable[int]) -> None:
     The kernel of a machine that lives answers while its process computes, so steps may take any time. The other limit,
     the timeout of the group, is half an hour.
     """
+    seconds = int(os.environ.get(SILENCE, "30"))
     for file in files:
         with suppress(OSError), socket.socket(fileno=os.dup(file)) as connection:  # some are not of TCP
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE // 2)
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE * 1000)  # of what was sent
-
-
-def train_alone() -> None:
-    """Let each process that srun or mpirun started train for itself, as those of a search do."""
-    for total, _, _ in VARIABLES.values():
-        os.environ.pop(total, None)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, seconds // 2)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, max(1, seconds // 6))
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, seconds * 1000)  # of either
