@@ -10,7 +10,6 @@ each of ``p`` processes finds ``p`` times its share of the true gradient, and th
 
 import os
 import re
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -23,13 +22,13 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from sfa.errors import InputError, SfaError, TrainingError
 
 T = TypeVar("T")
-# Variables that hold the number of processes, and the number of this one: of all, and on its machine. Kubernetes sets
-# those of torchrun. In an allocation of Slurm, mpirun starts its daemons by srun, whose variables then mean these.
+# Variables that hold the number of processes, that of this one, and both on this machine. Kubernetes sets those of
+# torchrun. In an allocation of Slurm, mpirun starts its daemons by srun, whose variables then mean these.
 LAUNCHERS = {
-    "torchrun": ("WORLD_SIZE", "RANK", "LOCAL_RANK"),
-    "mpirun": ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"),
-    "mpiexec": ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID"),
-    "srun": ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID"),
+    "torchrun": ("WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE", "LOCAL_RANK"),
+    "mpirun": tuple(f"OMPI_COMM_WORLD_{name}" for name in ("SIZE", "RANK", "LOCAL_SIZE", "LOCAL_RANK")),
+    "mpiexec": ("PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"),
+    "srun": ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_NTASKS_PER_NODE", "SLURM_LOCALID"),
 }
 _LOST = re.compile(r"gloo|nccl|connection|peer|socket|timed? ?out", re.IGNORECASE)
 
@@ -42,14 +41,6 @@ def world_size() -> int:
 def rank() -> int:
     """Return the number of this process, from 0; 0 outside ``torch.distributed``."""
     return dist.get_rank() if dist.is_available() and dist.is_initialized() else 0
-
-
-def local_world_size() -> int:
-    """Count the processes on this machine; all must ask."""
-    hosts = [socket.gethostname()] * world_size()
-    if world_size() > 1:
-        dist.all_gather_object(hosts, hosts[0])
-    return hosts.count(socket.gethostname())
 
 
 class _AllReduceSum(torch.autograd.Function):
@@ -142,7 +133,7 @@ def translate_connection_errors() -> Iterator[None]:
 
 def train_alone() -> None:
     """Let each process that srun or mpirun started train for itself, as those of a search do."""
-    for total, _, _ in LAUNCHERS.values():
+    for total, *_ in LAUNCHERS.values():
         os.environ.pop(total, None)
 
 

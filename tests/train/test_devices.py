@@ -58,9 +58,7 @@ def test_a_step_makes_and_copies_nothing_on_the_host(
     assert len(calls.waits) <= waits, calls.waits
 
 
-@pytest.mark.parametrize(
-    ("sampler", "all_of_it"), [("whole", True), ("random-nodes", True), ("neighbours", False)]
-)
+@pytest.mark.parametrize(("sampler", "all_of_it"), [("whole", True), ("random-nodes", True), ("neighbours", False)])
 def test_batches_and_what_methods_see_before_training_are_on_the_device(
     planted: Data, sampler: str, all_of_it: bool
 ) -> None:

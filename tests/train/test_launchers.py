@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -82,7 +81,7 @@ def test_a_fabric_that_leaves_out_the_others_is_refused() -> None:
 
 
 def started_by(launcher: str, rank: int, port: int) -> dict[str, str]:
-    values = dict(zip(LAUNCHERS[launcher], ("2", str(rank), str(rank)), strict=True))
+    values = dict(zip(LAUNCHERS[launcher], ("2", str(rank), "2", str(rank)), strict=True))
     bare = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "MASTER_", "OMPI_"))}
     where = {"MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
     where |= {"SLURM_STEP_NODELIST": "localhost"} if launcher == "srun" else {"MASTER_ADDR": "127.0.0.1"}
@@ -112,10 +111,8 @@ def test_tasks_train_one_run(planted_file: Path, tmp_path: Path, launcher: str) 
 
 
 @pytest.mark.parametrize("launcher", ["torchrun", "mpirun", "mpiexec"])
-def test_processes_that_know_no_meeting_point_are_refused(
-    bare_environment: pytest.MonkeyPatch, launcher: str
-) -> None:
-    for name, value in zip(LAUNCHERS[launcher], "310", strict=True):
+def test_processes_that_know_no_meeting_point_are_refused(bare_environment: pytest.MonkeyPatch, launcher: str) -> None:
+    for name, value in zip(LAUNCHERS[launcher], "3131", strict=True):
         bare_environment.setenv(name, value)
     with pytest.raises(InputError, match=f"{launcher} started 3 processes.*set MASTER_ADDR"):
         make_fabric("cpu")
@@ -137,3 +134,16 @@ def test_one_process_trains_alone(bare_environment: pytest.MonkeyPatch, variable
     for name, value in variables.items():
         bare_environment.setenv(name, value)
     assert make_fabric("cpu").world_size == 1
+
+
+def test_only_the_torchrun_that_began_a_run_goes_on_with_it(
+    planted: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, out = Recipe.parse({"method": "grace"}).updated(EXACT), tmp_path / "run"
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "first")
+    train_run(planted, recipe=recipe, out=out, evaluate=False, embed="none")
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    assert train_run(planted, recipe=recipe, out=out, evaluate=False, embed="none").progress.finished
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "second")
+    with pytest.raises(InputError, match="already holds files"):
+        train_run(planted, recipe=recipe, out=out)

@@ -83,7 +83,7 @@ def test_torchrun_restarts_a_run_from_its_last_checkpoint(
     """It goes on without --resume, where it would otherwise refuse a folder that holds a run."""
     out = tmp_path / "run"
     words = ["train", str(planted_file), "--out", str(out), "--epochs", "60", "--no-evaluate", *OPTIONS, *tiny]
-    command = [*TORCHRUN[:-2], "--max-restarts", "2", *TORCHRUN[-2:], *words]
+    command = [*TORCHRUN[:-2], "--max-restarts", "1", *TORCHRUN[-2:], *words]
     torchrun = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
     folder, deadline = RunFolder(out), time.monotonic() + 90
     while len(folder.read_metrics()) < 4:
@@ -96,11 +96,6 @@ def test_torchrun_restarts_a_run_from_its_last_checkpoint(
     assert said.count(f"torchrun has started the processes again: going on with the run in {out}.") == 1
     assert "Going on from epoch" in said
     assert [row["epoch"] for row in folder.read_metrics()] == list(range(1, 61))
-
-    # Another call of torchrun with this folder is refused, each time that it starts its processes.
-    result = subprocess.run([*command[:-1], "--quiet"], capture_output=True, text=True, env=environment, check=False)
-    assert result.returncode != 0
-    assert result.stderr.count("already holds files") == 3
 
 
 def test_bad_input_is_one_sentence_under_torchrun_too(tmp_path: Path, environment: dict[str, str]) -> None:

@@ -1,5 +1,6 @@
 """Train large graphs in batches, and refuse what does not fit in memory, before training starts."""
 
+import os
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -7,7 +8,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa import memory
-from sfa.distributed import local_world_size
+from sfa.distributed import world_size
 from sfa.errors import InputError
 from sfa.methods import Method
 from sfa.run.recipe import Recipe, Training
@@ -53,7 +54,8 @@ def require_memory_for(method: Method, data: Data, sampler: Sampler, training: T
     """Raise if a step, or embedding all nodes, takes more memory than is free, and say which option helps."""
     batches = BatchPlan(data, lambda _: sampler, training.seed, device, training.accumulate)
     needed = max(method.memory(batches.first()), method.memory_to_embed(batches.data))
-    free = memory.free_bytes(device) / (1 if device.type == "cuda" else local_world_size())
+    is_shared = world_size() > 1 and device.type != "cuda"  # by the processes of this machine
+    free = memory.free_bytes(device) / (int(os.environ.get("LOCAL_WORLD_SIZE", 1)) if is_shared else 1)
     if needed > free:
         raise InputError(
             f"{type(method).__name__} would take about {needed / 1e9:.3g} GB of memory on these data, and "

@@ -13,7 +13,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.atomic import ensure_writable
-from sfa.distributed import barrier_and_destroy, broadcast_object, rank, translate_connection_errors, world_size
+from sfa.distributed import any_of, barrier_and_destroy, broadcast_object, rank, translate_connection_errors, world_size
 from sfa.errors import InputError, MissingFeaturesError, unknown_name
 from sfa.export import ExportError, check_export
 from sfa.folders import expand_user
@@ -247,7 +247,7 @@ def _check_out(path: Path) -> None:
 
 def _is_restart_of(path: Path) -> bool:
     """Tell whether torchrun has started these processes again, as its --max-restarts says, since the run began."""
-    if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") == "0":
+    if not any_of(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"):  # machines count their own failures
         return False
     try:
         return RunFolder.open(path).record.get("torchrun") == os.environ.get("TORCHELASTIC_RUN_ID")

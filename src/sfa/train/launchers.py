@@ -7,9 +7,10 @@ import socket
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lightning_fabric.plugins.environments import LightningEnvironment, SLURMEnvironment
+from lightning_fabric.plugins.environments.lightning import LightningEnvironment
+from lightning_fabric.plugins.environments.slurm import SLURMEnvironment
 from torch import cuda
 from torch import distributed as dist
 
@@ -19,7 +20,6 @@ from sfa.errors import InputError, shortened
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-SILENCE = "SFA_SILENCE"  # seconds until a machine that does not answer counts as lost: 30, if this is not set
 
 class OneDeviceEach(LightningEnvironment):
     """The processes as Fabric sees them: each has one device, as if it were alone on its machine."""
@@ -43,11 +43,12 @@ def count_processes() -> int:
     if dist.is_initialized():
         return dist.get_world_size()
     for launcher, names in distributed.LAUNCHERS.items():
-        total, rank, local = (os.environ.get(name, "") for name in names)
+        total, rank, here, local = (os.environ.get(name, "") for name in names)
         if total.isdecimal() and rank.isdecimal():
             if int(total) > 1:
                 _settle_meeting_point(launcher, total)
-                os.environ |= {"WORLD_SIZE": total, "RANK": rank, "LOCAL_RANK": local or "0"}
+                found = (total, rank, here or "1", local or "0")
+                os.environ.update(zip(distributed.LAUNCHERS["torchrun"], found, strict=True))
             return int(total)
     return 1
 
@@ -76,22 +77,34 @@ def join(fabric: Fabric) -> None:
     is_new = not dist.is_initialized()
     before = _open_sockets()
     try:
+        _join_again(fabric)
         fabric.launch()
     except RuntimeError as error:
-        where = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
-        reason = shortened(str(error), 120)
-        raise InputError(f"The {fabric.world_size} processes cannot meet at {where} ({reason}).") from error
+        where = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')} ({shortened(str(error), 120)})"
+        raise InputError(f"The {fabric.world_size} processes cannot meet at {where}.") from error
     if is_new and dist.get_backend() == "gloo":
         _end_dead_connections([file for name, file in _open_sockets().items() if name not in before])
 
 
+def _join_again(fabric: Fabric) -> None:
+    """Make the group of processes that torchrun has started again on one machine.
+
+    Its store still has the addresses of the processes before, which PyTorch would take for those of the new ones.
+    """
+    given, attempt = os.environ.get, os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    is_shared = (given("TORCHELASTIC_USE_AGENT_STORE"), given("GROUP_WORLD_SIZE")) == ("True", "1")
+    if attempt != "0" and is_shared and not dist.is_initialized():
+        store: Any = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))  # type: ignore[attr-defined]
+        backend, rank = "nccl" if fabric.device.type == "cuda" else "gloo", int(os.environ["RANK"])
+        store = dist.PrefixStore(f"attempt {attempt}", store)  # type: ignore[attr-defined]
+        dist.init_process_group(backend, store=store, rank=rank, world_size=fabric.world_size)
+
+
 def _open_sockets() -> dict[str, int]:
     """Return the open sockets by a name that is used only once."""
-    found: dict[str, int] = {}
-    for file in os.listdir("/proc/self/fd") if sys.platform == "linux" else ():
-        with suppress(OSError):  # of the listing itself
-            found[os.readlink(f"/proc/self/fd/{file}")] = int(file)
-    return {name: file for name, file in found.items() if name.startswith("socket")}
+    files = os.listdir("/proc/self/fd") if sys.platform == "linux" else []
+    found = {os.path.realpath(f"/proc/self/fd/{file}"): int(file) for file in files}
+    return {name: file for name, file in found.items() if "socket:" in name}
 
 
 def _end_dead_connections(files: Iterable[int]) -> None:
@@ -100,7 +113,7 @@ def _end_dead_connections(files: Iterable[int]) -> None:
     The kernel of a machine that lives answers while its process computes, so steps may take any time. The other limit,
     the timeout of the group, is half an hour.
     """
-    seconds = int(os.environ.get(SILENCE, "30"))
+    seconds = int(os.environ.get("SFA_SILENCE", "30"))
     for file in files:
         with suppress(OSError), socket.socket(fileno=os.dup(file)) as connection:  # some are not of TCP
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -218,19 +218,15 @@ def make_fabric(device: str | Fabric = "auto", precision: PrecisionName = "32") 
         raise InputError("The precision 16-mixed needs a GPU, and training is on the CPU: take bf16-mixed, or 32.")
     logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # it tells standard error of each thing it is asked
     total = count_processes()
+    devices = [int(index)] if index and name != "cpu" else [own_gpu()] if name == "cuda" and total > 1 else 1
+    kind: Any = {"strategy": "ddp" if total > 1 else "auto", "num_nodes": total, "plugins": OneDeviceEach()}
     try:
-        devices = [int(index)] if index and name != "cpu" else [own_gpu()] if name == "cuda" and total > 1 else 1
-        several = {"num_nodes": total, "strategy": "ddp"} if total > 1 else {}
-        fabric = Fabric(
-            accelerator=name, devices=devices, precision=precision, plugins=OneDeviceEach(), **several
-        )
-        if total > 1:
-            join(fabric)
-        return fabric
-    except InputError:
-        raise
+        fabric = Fabric(accelerator=name, devices=devices, precision=precision, **kind)
     except (ValueError, RuntimeError, ImportError) as error:
         raise InputError(f"The device {device!r} cannot be used here (see `sfa doctor`): {error}") from error
+    if total > 1:
+        join(fabric)
+    return fabric
 
 
 @dataclass(eq=False)
