@@ -1,4 +1,4 @@
-"""Ray Train starts two workers, which train one run of sfa on Cora (`pip install 'ray[train]'`)."""
+"""Ray Train starts two workers, which train one run of sfa on Cora (`pip install 'sfa[ray]'`)."""
 
 import argparse
 import tempfile

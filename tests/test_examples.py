@@ -131,7 +131,7 @@ def test_the_lines_to_add_to_another_simclr_are_lines_of_this_one() -> None:
 @pytest.mark.multiprocess
 def test_ray_train_joins_two_workers(tmp_path: Path) -> None:
     """In a process of its own, which Ray leaves; CI does not install Ray, which is 270 MB and starts for a minute."""
-    pytest.importorskip("ray", reason="pip install 'ray[train]' to test the example of Ray Train")
+    pytest.importorskip("ray", reason="pip install 'sfa[ray]' to test the example of Ray Train")
     command = [sys.executable, str(EXAMPLES / "ray_train.py"), "--epochs", "2", "--storage", str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

@@ -89,6 +89,7 @@ def started_by(launcher: str, rank: int, port: int) -> dict[str, str]:
 
 
 @pytest.mark.multiprocess
+@pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["srun", "mpirun"])
 def test_tasks_train_one_run(planted_file: Path, tmp_path: Path, launcher: str) -> None:
     out, port = tmp_path / "run", free_port()
@@ -118,6 +119,14 @@ def test_processes_that_know_no_meeting_point_are_refused(bare_environment: pyte
         make_fabric("cpu")
     train_alone()
     assert make_fabric("cpu").world_size == 1
+
+
+def test_a_silence_that_is_no_number_is_refused(bare_environment: pytest.MonkeyPatch) -> None:
+    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1", "WORLD_SIZE": "2", "RANK": "1", "SFA_SILENCE": "long"}
+    for name, value in where.items():
+        bare_environment.setenv(name, value)
+    with pytest.raises(InputError, match="SFA_SILENCE is a number of seconds.*not 'long'"):
+        make_fabric("cpu")
 
 
 @pytest.mark.parametrize(

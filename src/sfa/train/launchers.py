@@ -15,7 +15,7 @@ from torch import cuda
 from torch import distributed as dist
 
 from sfa import distributed
-from sfa.errors import InputError, shortened
+from sfa.errors import InputError, quoted, shortened
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -74,8 +74,12 @@ def own_gpu() -> int:
 
 def join(fabric: Fabric) -> None:
     """Meet the other processes; raise if they cannot."""
-    is_new = not dist.is_initialized()
-    before = _open_sockets()
+    silence = os.environ.get("SFA_SILENCE", "30")
+    if not silence.isdecimal() or not 2 <= int(silence) <= 3600:
+        raise InputError(
+            f"SFA_SILENCE is a number of seconds from 2 to 3600, not {quoted(silence)}: set it, or unset it."
+        )
+    is_new, before = not dist.is_initialized(), _open_sockets()
     try:
         _join_again(fabric)
         fabric.launch()
@@ -83,7 +87,7 @@ def join(fabric: Fabric) -> None:
         where = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')} ({shortened(str(error), 120)})"
         raise InputError(f"The {fabric.world_size} processes cannot meet at {where}.") from error
     if is_new and dist.get_backend() == "gloo":
-        _end_dead_connections([file for name, file in _open_sockets().items() if name not in before])
+        _end_dead_connections([file for name, file in _open_sockets().items() if name not in before], int(silence))
 
 
 def _join_again(fabric: Fabric) -> None:
@@ -107,13 +111,12 @@ def _open_sockets() -> dict[str, int]:
     return {name: file for name, file in found.items() if "socket:" in name}
 
 
-def _end_dead_connections(files: Iterable[int]) -> None:
-    """Let the kernel end connections to a machine that no longer answers, which no message does.
+def _end_dead_connections(files: Iterable[int], seconds: int) -> None:
+    """Let the kernel end connections to a machine that has not answered for so many seconds, which no message does.
 
     The kernel of a machine that lives answers while its process computes, so steps may take any time. The other limit,
     the timeout of the group, is half an hour.
     """
-    seconds = int(os.environ.get("SFA_SILENCE", "30"))
     for file in files:
         with suppress(OSError), socket.socket(fileno=os.dup(file)) as connection:  # some are not of TCP
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
