@@ -125,7 +125,7 @@ def test_a_silence_that_is_no_number_is_refused(bare_environment: pytest.MonkeyP
     where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1", "WORLD_SIZE": "2", "RANK": "1", "SFA_SILENCE": "long"}
     for name, value in where.items():
         bare_environment.setenv(name, value)
-    with pytest.raises(InputError, match="SFA_SILENCE is a number of seconds.*not 'long'"):
+    with pytest.raises(InputError, match=r"SFA_SILENCE is a number of seconds.*not 'long'"):
         make_fabric("cpu")
 
 
