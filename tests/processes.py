@@ -41,16 +41,6 @@ def run_in_processes(function: Callable[..., Any], world: int, *args: Any, secon
     return _collect(workers, seconds)
 
 
-def pretend_torchrun() -> None:
-    """Make a worker look as if torchrun had started it."""
-    from sfa import distributed
-
-    world = str(distributed.world_size())
-    os.environ |= {"TORCHELASTIC_RUN_ID": "test", "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world}
-    os.environ |= {"RANK": str(distributed.rank()), "LOCAL_RANK": str(distributed.rank())}
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "GROUP_RANK": "0"}
-
-
 class _Worker(NamedTuple):
     process: subprocess.Popen[bytes]
     pipe: Connection

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -124,3 +125,15 @@ def test_the_lines_to_add_to_another_simclr_are_lines_of_this_one() -> None:
     assert import_ in code.splitlines()
     assert layer.removeprefix("self.spectral = ") in code
     assert f"        {call}" in code
+
+
+@pytest.mark.slow
+@pytest.mark.multiprocess
+def test_ray_train_joins_two_workers(tmp_path: Path) -> None:
+    """In a process of its own, which Ray leaves; CI does not install Ray, which is 270 MB and starts for a minute."""
+    pytest.importorskip("ray", reason="pip install 'sfa[ray]' to test the example of Ray Train")
+    command = [sys.executable, str(EXAMPLES / "ray_train.py"), "--epochs", "2", "--storage", str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"^2 workers, loss 6\.\d+$", result.stdout, re.MULTILINE), result.stdout
+    assert list(tmp_path.glob("sfa-on-cora/*/embedder.safetensors"))

@@ -8,6 +8,7 @@ each of ``p`` processes finds ``p`` times its share of the true gradient, and th
 ``DistributedDataParallel`` takes is the gradient of one process on the whole batch.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,14 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from sfa.errors import InputError, SfaError, TrainingError
 
 T = TypeVar("T")
+# Variables that hold the number of processes, that of this one, and both on this machine. Kubernetes sets those of
+# torchrun. In an allocation of Slurm, mpirun starts its daemons by srun, whose variables then mean these.
+LAUNCHERS = {
+    "torchrun": ("WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE", "LOCAL_RANK"),
+    "mpirun": tuple(f"OMPI_COMM_WORLD_{name}" for name in ("SIZE", "RANK", "LOCAL_SIZE", "LOCAL_RANK")),
+    "mpiexec": ("PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"),
+    "srun": ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_NTASKS_PER_NODE", "SLURM_LOCALID"),
+}
 _LOST = re.compile(r"gloo|nccl|connection|peer|socket|timed? ?out", re.IGNORECASE)
 
 
@@ -101,11 +110,12 @@ def any_of(flag: bool) -> bool:
     return bool(all_reduce_sum(torch.tensor(int(flag), device=device)) > 0)
 
 
-def barrier_and_destroy() -> None:
+def barrier_and_destroy(keep: bool = False) -> None:
     """Wait for the other processes, then leave the group; threads of the network could abort one that just ends."""
     if world_size() > 1:
         dist.barrier()
-        dist.destroy_process_group()
+        if not keep:
+            dist.destroy_process_group()
 
 
 @contextmanager
@@ -117,7 +127,14 @@ def translate_connection_errors() -> Iterator[None]:
         if isinstance(error, SfaError) or world_size() == 1 or not _LOST.search(str(error)):
             raise
         reason = " ".join(str(error).split())[:120]
-        raise TrainingError(f"Another process of this run has ended ({reason}): start all with --resume.") from error
+        lost = f"Another process of this run has ended or cannot be reached ({reason})"
+        raise TrainingError(f"{lost}: start all with --resume.") from error
+
+
+def train_alone() -> None:
+    """Let each process that srun or mpirun started train for itself, as those of a search do."""
+    for total, *_ in LAUNCHERS.values():
+        os.environ.pop(total, None)
 
 
 def enable_cross_rank(module: nn.Module) -> None:

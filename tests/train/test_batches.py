@@ -24,7 +24,7 @@ from sfa.sampling import Clusters, Neighbors, RandomWalks, WholeGraph
 from sfa.train import BatchPlan, Callback, Interrupted, RunFolder, checkpoint, load_checkpoint, load_tensors, train
 from sfa.train.optim import learning_rate
 from tests.callbacks import on_epoch, on_step
-from tests.processes import pretend_torchrun, run_in_processes
+from tests.processes import run_in_processes
 
 SmallRecipe = Callable[..., Recipe]
 NewFolder = Callable[..., RunFolder]
@@ -193,9 +193,7 @@ and the next step's SFA with it."""
 
 
 def weights_and_losses(recipe: Recipe, graph: Data, folder: Path | None) -> tuple[dict[str, Tensor], list[float]]:
-    """Of a training; in a process that looks as if torchrun had started it, where there are several."""
-    if distributed.world_size() > 1:
-        pretend_torchrun()
+    """Of a training, in one process or in the process group of several."""
     method, losses = recipe.build(graph.num_features), []
     train(
         method,
@@ -311,8 +309,6 @@ class RestsAtFirst(Method):
 
 def resting_weights(graph: Data, optimizer: Any) -> list[Tensor]:
     """After one epoch, and after two."""
-    if distributed.world_size() > 1:
-        pretend_torchrun()
     after = []
     for epochs in (1, 2):
         method = RestsAtFirst()

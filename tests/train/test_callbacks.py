@@ -30,7 +30,7 @@ from sfa.train import (
     train,
 )
 from tests.callbacks import on_epoch
-from tests.processes import pretend_torchrun, run_in_processes
+from tests.processes import run_in_processes
 
 SmallRecipe = Callable[..., Recipe]
 NewFolder = Callable[..., RunFolder]
@@ -83,7 +83,6 @@ def test_a_stop_asked_for_within_an_epoch_ends_it(planted: Data, scripted: Any) 
 
 def stop_one_process(recipe: Recipe, graph: Data, path: Path) -> int:
     """Train in several processes, of which the second alone asks to stop, after two epochs."""
-    pretend_torchrun()
     asks = LambdaCallback(
         on_epoch_end=lambda state: state.stop() if (state.epoch, distributed.rank()) == (2, 1) else None
     )

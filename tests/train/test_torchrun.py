@@ -53,7 +53,7 @@ def test_a_killed_rank_ends_the_run_and_the_last_checkpoint_resumes(
     os.kill(process_of_rank(1, torchrun.pid), signal.SIGKILL)
     _, said = torchrun.communicate(timeout=60)
     assert torchrun.returncode != 0
-    assert "Another process of this run has ended" in said
+    assert "Another process of this run has ended or cannot be reached" in said
     assert "--resume" in said
 
     done = len(folder.read_metrics())
@@ -73,6 +73,29 @@ def test_a_killed_rank_ends_the_run_and_the_last_checkpoint_resumes(
 
     # What several processes trained is a run like any other.
     assert run_sfa("embed", out, "--out", tmp_path / "z.npz").code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+def test_torchrun_restarts_a_run_from_its_last_checkpoint(
+    planted_file: Path, tiny: list[str], tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """It goes on without --resume, where it would otherwise refuse a folder that holds a run."""
+    out = tmp_path / "run"
+    words = ["train", str(planted_file), "--out", str(out), "--epochs", "60", "--no-evaluate", *OPTIONS, *tiny]
+    command = [*TORCHRUN[:-2], "--max-restarts", "1", *TORCHRUN[-2:], *words]
+    torchrun = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    folder, deadline = RunFolder(out), time.monotonic() + 90
+    while len(folder.read_metrics()) < 4:
+        assert torchrun.poll() is None, torchrun.communicate()[1]
+        assert time.monotonic() < deadline, "no progress"
+        time.sleep(0.005)
+    os.kill(process_of_rank(1, torchrun.pid), signal.SIGKILL)
+    _, said = torchrun.communicate(timeout=120)
+    assert torchrun.returncode == 0, said
+    assert said.count(f"torchrun has started the processes again: going on with the run in {out}.") == 1
+    assert "Going on from epoch" in said
+    assert [row["epoch"] for row in folder.read_metrics()] == list(range(1, 61))
 
 
 def test_bad_input_is_one_sentence_under_torchrun_too(tmp_path: Path, environment: dict[str, str]) -> None:

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if debug:
             raise
-        rank = os.environ.get("RANK", "0") if "TORCHELASTIC_RUN_ID" in os.environ else "0"
+        rank = os.environ.get("RANK", "0") if os.environ.get("WORLD_SIZE", "1") != "1" else "0"
         process = "" if rank == "0" else f" (process {rank})"
         print(f"sfa{process}: {sentence_of(error)}", file=sys.stderr)
         is_name = isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP)  # of some option

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
+from sfa import distributed
 from sfa.errors import InputError
 from sfa.paper.summary import duration
 from sfa.run import Recipe
@@ -28,6 +29,7 @@ def prepare(device: str, threads: int | None, dry_run: bool) -> None:
     """Check what can be checked before the data are read."""
     if "TORCHELASTIC_RUN_ID" in os.environ:
         raise InputError("A search runs in one process: start it without torchrun, more than once if you like.")
+    distributed.train_alone()
     make_fabric(device)
     set_threads(threads)
     if not dry_run:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
+from sfa import distributed
 from sfa.data import fingerprint
 from sfa.errors import InputError, unknown_name
 from sfa.evaluate import Classification
@@ -218,6 +219,7 @@ def make_plan(
         raise InputError(f"The study {study.name} takes each method's own recipe: {hint}")
     task = datasets[0].task
     protocols = protocols_of(study, task, protocols)
+    distributed.train_alone()
     machine = {"device": str(make_fabric(device).device), "threads": torch.get_num_threads()}
     distinct: dict[tuple[tuple[str, str], ...], Job] = {}  # runs that depend on no seed come with each seed
     for dataset in datasets:

@@ -1,6 +1,7 @@
 """Train a run: choose its recipe, read its data, train, score and report."""
 
 import itertools
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -12,7 +13,7 @@ import torch
 from torch_geometric.data import Data
 
 from sfa.atomic import ensure_writable
-from sfa.distributed import barrier_and_destroy, broadcast_object, rank, translate_connection_errors
+from sfa.distributed import any_of, barrier_and_destroy, broadcast_object, rank, translate_connection_errors, world_size
 from sfa.errors import InputError, MissingFeaturesError, unknown_name
 from sfa.export import ExportError, check_export
 from sfa.folders import expand_user
@@ -77,7 +78,7 @@ def train_run(
             ``neighbor-contrast`` for a graph, ``graphcl`` for graphs, ``simclr`` for images.
         set: Changes of the recipe by path: ``{"encoder.layers": 3}``.
         out: Run folder. Default: a new one below ``runs/``.
-        resume: Go on with the run in ``out``.
+        resume: Go on with the run in ``out``, as processes do that ``torchrun --max-restarts`` starts again.
         device: ``auto``, ``cpu``, ``cuda``, …
         embed: File of the embeddings, as for :func:`~sfa.run.embed_run`, or ``none``. Default: in the run folder,
             ``embeddings.parquet``.
@@ -88,6 +89,7 @@ def train_run(
         **changes: Changes of the recipe by their short names (:data:`KEYWORDS`), ``epochs=20``, or by section,
             ``training={"lr": 0.01}``.
     """
+    is_called_by_group = world_size() > 1
     fabric = make_fabric(device)  # joins the other processes, if there are any: from here on this one knows its rank
     display, is_first = display_of(progress), rank() == 0
     tell = Display().say if display.console.quiet else display.say
@@ -96,6 +98,9 @@ def train_run(
     columns = (source, target, weight, bipartite, encode)
     origin = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt, *columns)
     asked, path = as_changes(set or {}, changes), None if out is None else expand_user(out)
+    if path is not None and not resume and _is_restart_of(path):
+        resume = True
+        display.say(f"torchrun has started the processes again: going on with the run in {path}.")
     file = None if embed in (None, NO_FILE) else Path(str(embed))
     if file is not None:
         check_export(file)
@@ -133,7 +138,7 @@ def train_run(
                 path, settled, raw, source=origin, device=fabric, display=display, loggers=loggers, asked=free
             )
         with translate_connection_errors():
-            barrier_and_destroy()
+            barrier_and_destroy(keep=is_called_by_group)
         if not is_first:
             return run
         if embed != NO_FILE:
@@ -238,6 +243,16 @@ def _check_out(path: Path) -> None:
                 folder = f"Cannot make the folder {path}: cannot write"
                 raise InputError(str(error).replace("Cannot write", folder)) from error
         broadcast_object(path)
+
+
+def _is_restart_of(path: Path) -> bool:
+    """Tell whether torchrun has started these processes again, as its --max-restarts says, since the run began."""
+    if not any_of(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"):  # machines count their own failures
+        return False
+    try:
+        return RunFolder.open(path).record.get("torchrun") == os.environ.get("TORCHELASTIC_RUN_ID")
+    except InputError:  # there is no run yet
+        return False
 
 
 def _lock(path: Path, held: ExitStack) -> None:

@@ -46,13 +46,13 @@ class BatchPlan:
         self.seed, self.device, self.accumulate = seed, torch.device(device), accumulate
         self.sampler = (sampler or (Images if task_of(data) == "image" else WholeGraph))(data)
         if self.sampler.for_walks:  # every batch has the whole graph, which is moved once
-            self.sampler.data = copy.copy(data).to(device)
+            data = self.sampler.data = move(copy.copy(data), self.device)
         num_seeds, seeds = self.sampler.num_seeds, self.sampler.seeds_are
         self._at_least = self.count if seeds == "clusters" else max(2, self.count)
         if num_seeds < self._at_least:
             raise InputError(f"{num_seeds} {seeds} cannot be shared by {self.count} processes: train with fewer.")
         self._whole = isinstance(self.sampler, WholeGraph) and self.count == 1
-        self.data = copy.copy(data).to(device) if self._whole else data  # PyG moves in place
+        self.data = move(copy.copy(data), self.device) if self._whole else data
 
     def plan(self, epoch: int) -> list[Tensor]:
         """Draw the seeds of each step of an epoch, of all processes; a step of too few is joined to the next one."""
@@ -73,7 +73,7 @@ class BatchPlan:
         for number, part in enumerate(parts, start=1):
             own = part.tensor_split(self.count)[self.rank]
             is_whole = self._whole and len(own) == self.sampler.num_seeds
-            batch = self.data if is_whole else self.sampler.batch(own, generator).to(self.device)
+            batch = self.data if is_whole else move(self.sampler.batch(own, generator), self.device)
             yield Part(batch, len(part) / len(seeds), is_last=number == len(parts))
 
     def first(self) -> Data:
@@ -95,6 +95,15 @@ class BatchPlan:
     def generator(self, epoch: int, step: int) -> torch.Generator:
         """Return the generator that the views and the spectral map of a step draw from, part after part."""
         return step_generator(self.seed, epoch, step, rank=self.rank, device=self.device)
+
+
+def move(data: Data, device: torch.device) -> Data:
+    """Move data to a device, in place; to a GPU from pinned memory, so that the thread need not wait for the copy."""
+
+    def pinned(x: Tensor) -> Tensor:
+        return x.pin_memory() if device.type == "cuda" and x.device.type == "cpu" and x.layout == torch.strided else x
+
+    return data.apply(lambda x: pinned(x).to(device, non_blocking=True))
 
 
 def prefetch(thread: Executor, items: Iterator[T]) -> Iterator[T]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor, cuda, nn
-from torch.distributed import is_available, is_torchelastic_launched
 from torch.nn.utils import get_total_norm
 from torch_geometric.data import Data
 
@@ -197,11 +195,17 @@ def require_finite(number: float, what: str, epoch: int, folder: RunFolder | Non
 def make_fabric(device: str | Fabric = "auto", precision: PrecisionName = "32") -> Fabric:
     """Make Lightning Fabric on one device: ``cpu``, ``cuda``, ``cuda:1``, or ``auto``, a GPU if there is one.
 
-    A process that ``torchrun`` started joins the others: one device a process, gloo on CPUs and NCCL on GPUs.
+    A process joins the others of its process group, or those that a launcher started with it: one device a process,
+    gloo on CPUs and NCCL on GPUs.
     """
     from lightning_fabric import Fabric  # slow to import, and embedding needs none
 
+    from sfa.train.launchers import OneDeviceEach, count_processes, join, own_gpu
+
     if isinstance(device, Fabric):
+        if device.world_size != distributed.world_size():
+            own = f"The process group has {distributed.world_size()} processes, and the Fabric {device.world_size}"
+            raise InputError(f"{own}: launch the Fabric with all of them, or leave the device to sfa.")
         return device
     name, colon, index = device.partition(":")
     if colon and not (index.isdecimal() and len(index) < 4 and (name != "cpu" or int(index) == 0)):
@@ -212,18 +216,17 @@ def make_fabric(device: str | Fabric = "auto", precision: PrecisionName = "32") 
         name = "cuda" if cuda.is_available() else "cpu"
     if name == "cpu" and precision == "16-mixed":
         raise InputError("The precision 16-mixed needs a GPU, and training is on the CPU: take bf16-mixed, or 32.")
-    by_torchrun = is_available() and is_torchelastic_launched()
-    total, here = (int(os.environ[key]) for key in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")) if by_torchrun else (1, 1)
     logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # it tells standard error of each thing it is asked
+    total = count_processes()
+    devices = [int(index)] if index and name != "cpu" else [own_gpu()] if name == "cuda" and total > 1 else 1
+    kind: Any = {"strategy": "ddp" if total > 1 else "auto", "num_nodes": total, "plugins": OneDeviceEach()}
     try:
-        if total == 1:
-            devices = [int(index)] if index and name != "cpu" else 1
-            return Fabric(accelerator=name, devices=devices, precision=precision)
-        fabric = Fabric(accelerator=name, devices=here, num_nodes=total // here, strategy="ddp", precision=precision)
-        fabric.launch()
-        return fabric
+        fabric = Fabric(accelerator=name, devices=devices, precision=precision, **kind)
     except (ValueError, RuntimeError, ImportError) as error:
         raise InputError(f"The device {device!r} cannot be used here (see `sfa doctor`): {error}") from error
+    if total > 1:
+        join(fabric)
+    return fabric
 
 
 @dataclass(eq=False)

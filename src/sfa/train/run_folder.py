@@ -79,6 +79,7 @@ class RunFolder:
             folder = staging or path
             write_text(folder / "recipe.yaml", yaml.safe_dump(dict(recipe), sort_keys=False))
             described = {"format": FORMAT, **record, "versions": versions(), "command": sys.argv}
+            described |= {"torchrun": job} if (job := os.environ.get("TORCHELASTIC_RUN_ID")) else {}
             write_text(folder / "run.json", json.dumps(described, indent=2) + "\n")
             if staging is not None:
                 staging.chmod(0o777 & ~umask())
