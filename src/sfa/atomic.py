@@ -23,10 +23,22 @@ def atomic_path(path: Path) -> Iterator[Path]:
     with temporary_folder(path) as folder:
         temporary = folder / path.name
         yield temporary
-        _flush_to_disk(temporary)
+        flush_to_disk(temporary)
         temporary.chmod(0o666 & ~umask())
         temporary.replace(path)
-        _flush_to_disk(path.parent)
+        flush_to_disk(path.parent)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield a new folder, which is renamed to ``path`` on success, unless that has files, and removed on failure."""
+    with temporary_folder(path) as folder:
+        yield folder
+        for file in folder.iterdir():
+            flush_to_disk(file)
+        folder.chmod(0o777 & ~umask())
+        folder.replace(path)
+        flush_to_disk(path.parent)
 
 
 def refuse_special(path: Path) -> None:
@@ -107,7 +119,8 @@ def locked(path: Path, *, wait: bool) -> Iterator[bool]:
         lock.release()
 
 
-def _flush_to_disk(path: Path) -> None:
+def flush_to_disk(path: Path) -> None:
+    """Wait until the disk has a file, or the names in a folder."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

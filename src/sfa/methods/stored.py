@@ -1,0 +1,128 @@
+"""Blocks of columns of a stored graph on disk: features, or what an encoder makes of them, and the same spread."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from sfa.atomic import atomic_folder, write_text
+from sfa.data.store import MANIFEST
+from sfa.errors import InputError
+from sfa.graph.spread import ROWS, Rows, Tiles, some_at_a_time, spread_on_disk, tile_widths
+from sfa.graph.structure import WeakTensorCache, some_rows, take_rows
+from sfa.matrices import directions_of_rows, empty_on_disk, unit_rows
+
+FOLDER, ABOUT = "hops", "about.json"  # beside the files of a store; what says of what its blocks are made
+WIDEST = 4096
+"""Columns, at most, whose leading directions are computed."""
+_BLOCKS: WeakTensorCache[list[Tiles]] = WeakTensorCache()
+
+
+class SideBySide:
+    """Blocks of columns of ``n`` nodes, if several with unit rows, of which some rows are read at a time.
+
+    Args:
+        blocks: Functions that return some rows of each block; those of the last one count ``last_weight`` times.
+    """
+
+    def __init__(self, n: int, blocks: Sequence[Callable[[Rows], Tensor]], last_weight: float = 1) -> None:
+        self.blocks, self.weights = blocks, [1.0] * (len(blocks) - 1) + [last_weight]
+        self.shape = (n, self.rows(slice(0, 1)).shape[1])
+
+    def rows(self, rows: Rows) -> Tensor:
+        """Return some rows of all blocks."""
+        if len(self.blocks) == 1:
+            return self.blocks[0](rows)
+        return torch.cat([w * unit_rows(one(rows)) for one, w in zip(self.blocks, self.weights, strict=True)], 1)
+
+    def directions(self, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Compute all singular values and right singular vectors, of some ascending rows if they are given."""
+        if self.shape[1] > WIDEST:
+            blocks = f"{len(self.blocks)} blocks side by side have {self.shape[1]} columns"
+            raise InputError(f"{blocks}, and on a stored graph {WIDEST} are possible: take fewer hops or features.")
+        pieces = some_at_a_time(self.shape[0]) if rows is None else torch.split(rows, ROWS)
+        return directions_of_rows(map(self.rows, pieces), self.shape[1])
+
+    def product(self, matrix: Tensor | None = None) -> Tensor:
+        """Compute the product with a matrix, or without one all rows, as a tensor over a temporary file."""
+        result = empty_on_disk((self.shape[0], self.shape[1] if matrix is None else matrix.shape[1]))
+        for rows in some_at_a_time(self.shape[0]):
+            result[rows] = self.rows(rows) if matrix is None else self.rows(rows) @ matrix.cpu()
+        return result
+
+    __matmul__ = product
+
+
+def features_spread(data: Data, shift: Tensor, scale: Tensor, **how: Any) -> list[Tiles]:
+    """Return weighted features after 1, 2, … hops and after PageRank; they are kept beside the store, for other runs.
+
+    ``how`` are the hops, ``alpha`` and the steps of :func:`~sfa.graph.spread.spread_on_disk`.
+    """
+    every = -(-len(data.x) // 1000)
+    some = take_rows(data.x, torch.arange(0, len(data.x), every))  # they may have been normalized
+    about = {**how, "dtype": str(data.x.dtype), "of": _digest({"some": some, "shift": shift, "scale": scale})}
+    store = None if data.get("store") is None else Path(data.store)
+    if store is not None:
+        about["store"] = hashlib.sha256((store / MANIFEST).read_bytes()).hexdigest()
+    key = json.dumps(about, indent=2)
+
+    widths = tile_widths(*data.x.shape)
+    columns = [slice(int(some[0]), int(some[-1]) + 1) for some in torch.split(torch.arange(data.x.shape[1]), widths)]
+
+    def read(columns: slice, rows: slice) -> Tensor:
+        return some_rows(data.x[:, columns], rows.start, rows.stop).sub(shift[columns]).mul(scale[columns])
+
+    tiles = [partial(read, some) for some in columns]
+    make = partial(spread_on_disk, data, widths, tiles, dtype=data.x.dtype, **how)
+    return _BLOCKS.get(data.indptr, lambda: make() if store is None else _kept(store, key, make), made_of=key)
+
+
+def _kept(store: Path, about: str, make: Callable[..., list[Tiles]]) -> list[Tiles]:
+    """Return the blocks that a store keeps for what they are made of; make them, in TMPDIR if it is read only."""
+    folder = store / FOLDER / hashlib.sha256(about.encode()).hexdigest()[:16]
+    if not folder.is_dir():
+        with suppress(OSError):  # also if another process was first
+            folder.parent.mkdir(exist_ok=True)
+            with atomic_folder(folder) as staging:
+                make(folder=staging)
+                write_text(staging / ABOUT, about)
+    if not folder.is_dir():
+        return make()
+    files = sorted(folder.glob("*-*.npy"), key=lambda file: [int(part) for part in file.stem.split("-")])
+    parts = [torch.from_numpy(np.load(file, mmap_mode="c")) for file in files]
+    blocks = [int(file.stem.split("-")[0]) for file in files]
+    return [Tiles([part for part, of in zip(parts, blocks, strict=True) if of == block]) for block in sorted({*blocks})]
+
+
+def encoded_spread(
+    method: nn.Module, data: Data, encode: Callable[[Tensor], Tensor], width: int, **how: Any
+) -> list[Tiles]:
+    """Return what an encoder makes of features, row by row, and this after hops and PageRank, in temporary files.
+
+    They are kept in TMPDIR as long as the graph lives and the method has the same weights, or until others take their
+    place. ``encode`` maps rows of features to rows of this width.
+    """
+
+    def make() -> list[Tiles]:
+        n, widths = len(data.x), tile_widths(len(data.x), width)
+        z = Tiles.empty(n, widths, data.x.dtype)
+        for rows in some_at_a_time(n):
+            z.write(rows, encode(some_rows(data.x, rows.start, rows.stop)))
+        return [z, *spread_on_disk(data, widths, [one.__getitem__ for one in z.parts], dtype=data.x.dtype, **how)]
+
+    return _BLOCKS.get(data.x, make, made_of=(_digest(method.state_dict()), width, *how.items()))
+
+
+def _digest(tensors: Mapping[str, Tensor]) -> str:
+    content = hashlib.sha256()
+    for name, tensor in tensors.items():
+        content.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
+    return content.hexdigest()
