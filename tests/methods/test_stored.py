@@ -1,21 +1,23 @@
 """Methods on a stored graph: what they compute in memory, with nothing of the whole graph in memory."""
 
-import copy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from sfa.data import build_graph
+from sfa.data.store import StoredGraph, open_store
+from sfa.data.write_store import write_store
 from sfa.graph.spread import spread_on_disk
 from sfa.matrices import unit_rows
 from sfa.methods.propagate import page_rank
 from sfa.nn.sparse import propagation_of
 from sfa.run.recipe import Recipe
 from sfa.train import train
-from tests.stores import stored
 
 CLOSE = {"atol": 2e-4, "rtol": 1e-3}
 SMALL: dict[str, dict[str, Any]] = {
@@ -38,6 +40,10 @@ def weighted(planted: Data) -> Data:
     weight = torch.rand(60, 60, generator=torch.Generator().manual_seed(0))
     planted.edge_weight = (weight + weight.T)[tuple(planted.edge_index)]
     return planted
+
+
+def stored(graph: Data, folder: Path, *, float16: bool = False) -> StoredGraph:
+    return write_store(graph, folder / "store", float16=float16)
 
 
 def trained(data: Data, name: str, epochs: int = 3) -> Any:
@@ -68,7 +74,7 @@ def test_spreading_on_disk_is_the_product_with_the_normalized_adjacency(
 
 
 def test_a_node_without_edges_keeps_its_row(tmp_path: Path) -> None:
-    data = stored(Data(x=torch.randn(3, 2), edge_index=torch.tensor([[0, 1], [1, 0]])), tmp_path)
+    data = stored(build_graph(np.ones((3, 2)), np.array([[0], [1]])), tmp_path)
     (hop,) = spread_on_disk(data, [2], [data.x.__getitem__], hops=1, alpha=0, steps=0, dtype=torch.float32)
     torch.testing.assert_close(hop.parts[0][2], data.x[2])
 
@@ -95,7 +101,7 @@ def test_a_method_embeds_a_store_as_it_embeds_the_graph_in_memory(
 
 @pytest.mark.parametrize("name", SMALL)
 def test_half_precision_of_a_store_costs_digits_alone(planted: Data, name: str, tmp_path: Path) -> None:
-    data = stored(planted, tmp_path, torch.float16)
+    data = stored(planted, tmp_path, float16=True)
     method = trained(data, name)
     z, expected = method.embed(data), method.embed(planted)
     assert z.dtype == torch.float32
@@ -106,20 +112,20 @@ def test_half_precision_of_a_store_costs_digits_alone(planted: Data, name: str, 
 def test_features_that_were_spread_are_kept_beside_the_store(planted: Data, tmp_path: Path) -> None:
     data = stored(planted, tmp_path)
     z = trained(data, "propagate").embed(data)
-    (folder,) = (tmp_path / "hops").iterdir()
+    (folder,) = (tmp_path / "store" / "hops").iterdir()
     made = {file: file.stat().st_mtime_ns for file in folder.iterdir()}
     assert len(made) == 4  # two hops, PageRank, and what they are of
-    again = stored(planted, tmp_path)
+    again = open_store(tmp_path / "store")
     assert torch.equal(trained(again, "propagate").embed(again), z)
     assert {file: file.stat().st_mtime_ns for file in folder.iterdir()} == made
-    other = stored(copy.copy(planted).update({"x": 2 + planted.x.abs()}), tmp_path)
-    trained(other, "propagate")
-    assert len(list((tmp_path / "hops").iterdir())) == 2
+    recipe = Recipe.parse({**SMALL["propagate"], "feature_norm": "row"})
+    recipe.build_for(again).before_training(recipe.prepare(again))
+    assert len(list((tmp_path / "store" / "hops").iterdir())) == 2
 
 
 def test_a_store_that_cannot_be_written_to_works_from_temporary_files(planted: Data, tmp_path: Path) -> None:
     data = stored(planted, tmp_path)
-    (tmp_path / "hops").write_text("a file where the folder would be")
+    (tmp_path / "store" / "hops").write_text("a file where the folder would be")
     z = trained(data, "propagate").embed(data)
     torch.testing.assert_close(products(z), products(trained(planted, "propagate").embed(planted)), **CLOSE)
 
@@ -128,5 +134,5 @@ def test_tiles_are_as_narrow_as_memory_asks(planted: Data, tmp_path: Path, monke
     monkeypatch.setattr("sfa.graph.spread.working_bytes", lambda: 12 * 60 * 3)  # three columns
     data = stored(planted, tmp_path)
     z = trained(data, "propagate").embed(data)
-    assert len(list((tmp_path / "hops").glob("*/1-*.npy"))) == 3
+    assert len(list((tmp_path / "store" / "hops").glob("*/1-*.npy"))) == 3
     torch.testing.assert_close(products(z), products(trained(planted, "propagate").embed(planted)), **CLOSE)

@@ -19,6 +19,7 @@ from sfa.data.labels import MASKS
 from sfa.data.raw import LABEL_KEYS, build, from_networkx, is_networkx, join_graphs, own_name
 from sfa.data.readers.edge_list import EdgeColumns, read_edge_frame
 from sfa.data.readers.tables import ID_NAMES, parse_frame
+from sfa.data.store import StoredGraph
 from sfa.errors import InputError
 from sfa.tasks import DATA, Task, task_of
 
@@ -77,6 +78,10 @@ def as_graph(
         loaded.name = name or loaded.name
         return _copy(loaded, labels)
     check_task(obj, "node")
+    if isinstance(obj, StoredGraph):
+        if node_features is not None or asked.given:
+            raise InputError("A graph store has features and edges: leave out node_features= and columns of edges.")
+        return _copy(obj, labels)
     is_pair = isinstance(obj, (tuple, list)) and len(obj) == 2 and not _is_rows(obj)
     table = _edge_table(obj[1] if is_pair else obj)
     if asked.given and table is None and not (is_networkx(obj) and asked.given.keys() == {"weight"}):
@@ -175,7 +180,7 @@ def is_one_graph(obj: Any) -> bool:
 def _copy(data: Data, labels: bool) -> Data:
     """Return a shallow copy, without labels and masks unless they are wanted."""
     kept = {key: value for key, value in data.to_dict().items() if labels or key not in ("y", "class_names", *MASKS)}
-    return Data.from_dict(kept)
+    return type(data).from_dict(kept) if isinstance(data, StoredGraph) else Data.from_dict(kept)
 
 
 def holds_edges(obj: Any) -> bool:

@@ -20,6 +20,7 @@ from sfa.data.readers.edge_list import EdgeColumns
 from sfa.data.readers.graph import read_graph
 from sfa.data.readers.image_file import SUFFIXES as IMAGE_SUFFIXES
 from sfa.data.readers.image_folder import holds_images, read_image_folder
+from sfa.data.store import is_store, open_store
 from sfa.errors import InputError, SfaError, unknown_name
 from sfa.folders import PathLike, data_root, existing, no_such_data
 from sfa.registry import is_path, known_names, register, registered, resolve
@@ -154,7 +155,7 @@ def load(
     encode: Encode = None,
     on_image: Callable[[int, int], None] | None = None,
 ) -> Data:
-    """Return the graph, graph set or image set of a name (see `names`) or of a file or folder.
+    """Return the graph, graph set or image set of a name (see `names`) or of a file or folder, such as a graph store.
 
     A text is a name first, in any case; `tu:NAME`, in TU Dortmund's own case, is any TUDataset. `module:function`,
     `file.py:function` and the name of a registered function call it. Otherwise a text is a path if it has a suffix or
@@ -184,6 +185,10 @@ def load(
     path = existing(name_or_path, "graph", or_folder=True)
     if path.is_file() and path.suffix.lower() in IMAGE_SUFFIXES:
         raise InputError(f"{path} is one image, and one image is no set: give its folder, {path.parent}.")
+    if is_store(path):
+        of_graphs.pop("encode")  # what is stored are numbers
+        _refuse(f"{path} is a graph store, which holds all of its graph", **of_graphs, **columns.given, **of_folders)
+        return open_store(path)
     is_of_images = holds_images(path)
     if is_of_images:
         of_nodes = {key: value for key, value in of_graphs.items() if key != "labels"}

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.atomic import atomic_folder, write_text
-from sfa.data.store import MANIFEST
 from sfa.errors import InputError
 from sfa.graph.spread import ROWS, Rows, Tiles, some_at_a_time, spread_on_disk, tile_widths
 from sfa.graph.structure import WeakTensorCache, some_rows, take_rows
@@ -68,12 +67,8 @@ def features_spread(data: Data, shift: Tensor, scale: Tensor, **how: Any) -> lis
     """
     every = -(-len(data.x) // 1000)
     some = take_rows(data.x, torch.arange(0, len(data.x), every))  # they may have been normalized
-    about = {**how, "dtype": str(data.x.dtype), "of": _digest({"some": some, "shift": shift, "scale": scale})}
-    store = None if data.get("store") is None else Path(data.store)
-    if store is not None:
-        about["store"] = hashlib.sha256((store / MANIFEST).read_bytes()).hexdigest()
-    key = json.dumps(about, indent=2)
-
+    of = _digest({"features": some, "shift": shift, "scale": scale})
+    about = json.dumps({**how, "dtype": str(data.x.dtype), "features": of, "graph": data.checksum}, indent=1)
     widths = tile_widths(*data.x.shape)
     columns = [slice(int(some[0]), int(some[-1]) + 1) for some in torch.split(torch.arange(data.x.shape[1]), widths)]
 
@@ -82,7 +77,7 @@ def features_spread(data: Data, shift: Tensor, scale: Tensor, **how: Any) -> lis
 
     tiles = [partial(read, some) for some in columns]
     make = partial(spread_on_disk, data, widths, tiles, dtype=data.x.dtype, **how)
-    return _BLOCKS.get(data.indptr, lambda: make() if store is None else _kept(store, key, make), made_of=key)
+    return _BLOCKS.get(data.indptr, lambda: _kept(Path(data.store), about, make), made_of=about)
 
 
 def _kept(store: Path, about: str, make: Callable[..., list[Tiles]]) -> list[Tiles]:
@@ -97,7 +92,7 @@ def _kept(store: Path, about: str, make: Callable[..., list[Tiles]]) -> list[Til
     if not folder.is_dir():
         return make()
     files = sorted(folder.glob("*-*.npy"), key=lambda file: [int(part) for part in file.stem.split("-")])
-    parts = [torch.from_numpy(np.load(file, mmap_mode="c")) for file in files]
+    parts = [torch.from_numpy(np.load(file, mmap_mode="c", allow_pickle=False)) for file in files]
     blocks = [int(file.stem.split("-")[0]) for file in files]
     return [Tiles([part for part, of in zip(parts, blocks, strict=True) if of == block]) for block in sorted({*blocks})]
 
