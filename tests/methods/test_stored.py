@@ -136,3 +136,11 @@ def test_tiles_are_as_narrow_as_memory_asks(planted: Data, tmp_path: Path, monke
     z = trained(data, "propagate").embed(data)
     assert len(list((tmp_path / "store" / "hops").glob("*/1-*.npy"))) == 3
     torch.testing.assert_close(products(z), products(trained(planted, "propagate").embed(planted)), **CLOSE)
+
+
+def test_many_features_are_reduced_by_subspace_iteration(
+    planted: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfa.methods.propagate.WIDEST", 10)
+    z = trained(data := stored(planted, tmp_path), "propagate").embed(data)
+    torch.testing.assert_close(products(z), products(trained(planted, "propagate").embed(planted)), **CLOSE)

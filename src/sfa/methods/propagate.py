@@ -23,6 +23,8 @@ Weighting = Literal["auto", "idf", "standard", "none"]
 WEIGHTINGS = {"idf": "weighted by inverse document frequency", "none": "rows scaled to one length"}
 STEPS = 10
 """Steps of the power iteration of PageRank, as in APPNP."""
+WIDEST = 2048
+"""Columns of all blocks of a stored graph, at most, for which the matrix of all their products is made."""
 SPARE = 10
 """Directions beyond those wanted, which let the subspace iteration converge faster."""
 
@@ -241,6 +243,10 @@ class Blocks:
             total.addcmul_(self.inverse_lengths[block], h)
         return total
 
+    def gram_product(self, q: Tensor) -> Tensor:
+        """Compute the product of the Gram matrix of the columns with a thin matrix."""
+        return self.transposed_product(self @ q)
+
     def transposed_product(self, y: Tensor) -> Tensor:
         """Compute the product of the transpose with a thin matrix ``(n, r)``, which is ``(blocks · d, r)``."""
         parts = []
@@ -254,16 +260,15 @@ class Blocks:
 def leading_directions(table: Blocks | SideBySide, count: int, iterations: int) -> tuple[Tensor, Tensor]:
     """Compute the largest singular values ``(count,)`` and right singular vectors of a matrix by subspace iteration.
 
-    Of a stored graph they are those of the Gram matrix, to which the iteration converges.
+    Of a stored graph with few features they are those of the Gram matrix, to which the iteration converges.
     """
-    if isinstance(table, SideBySide):
+    if isinstance(table, SideBySide) and table.shape[1] <= WIDEST:
         sigma, v = table.directions()
         return sigma[:count].float(), v[:, :count].float()
     rank = min(count + SPARE, *table.shape)
-    like = table.shift
-    q = torch.randn(table.shape[1], rank, generator=torch.Generator().manual_seed(0)).to(like)
-    q = torch.linalg.qr(q).Q
+    q = torch.randn(table.shape[1], rank, generator=torch.Generator().manual_seed(0))
+    q = torch.linalg.qr(q if isinstance(table, SideBySide) else q.to(table.shift)).Q
     for _ in range(iterations):
-        q = torch.linalg.qr(table.transposed_product(table @ q)).Q
+        q = torch.linalg.qr(table.gram_product(q)).Q
     sigma, v = singular_directions(table @ q)
-    return sigma[:count].to(like), q @ v[:, :count].to(like)
+    return sigma[:count].to(q), q @ v[:, :count].to(q)

@@ -14,14 +14,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from sfa.atomic import atomic_folder, write_text
-from sfa.errors import InputError
 from sfa.graph.spread import ROWS, Rows, Tiles, some_at_a_time, spread_on_disk, tile_widths
 from sfa.graph.structure import WeakTensorCache, some_rows, take_rows
 from sfa.matrices import directions_of_rows, empty_on_disk, unit_rows
 
 FOLDER, ABOUT = "hops", "about.json"  # beside the files of a store; what says of what its blocks are made
-WIDEST = 4096
-"""Columns, at most, whose leading directions are computed."""
 _BLOCKS: WeakTensorCache[list[Tiles]] = WeakTensorCache()
 
 
@@ -44,11 +41,16 @@ class SideBySide:
 
     def directions(self, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Compute all singular values and right singular vectors, of some ascending rows if they are given."""
-        if self.shape[1] > WIDEST:
-            blocks = f"{len(self.blocks)} blocks side by side have {self.shape[1]} columns"
-            raise InputError(f"{blocks}, and on a stored graph {WIDEST} are possible: take fewer hops or features.")
         pieces = some_at_a_time(self.shape[0]) if rows is None else torch.split(rows, ROWS)
         return directions_of_rows(map(self.rows, pieces), self.shape[1])
+
+    def gram_product(self, q: Tensor) -> Tensor:
+        """Compute the product of the Gram matrix of the columns with a thin matrix."""
+        total = torch.zeros_like(q)
+        for piece in some_at_a_time(self.shape[0]):
+            rows = self.rows(piece)
+            total.addmm_(rows.mT, rows @ q)
+        return total
 
     def product(self, matrix: Tensor | None = None) -> Tensor:
         """Compute the product with a matrix, or without one all rows, as a tensor over a temporary file."""
