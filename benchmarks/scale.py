@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -166,13 +167,15 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--degree", type=int, default=20)
     parser.add_argument("--same", type=float, default=0.5)
-    parser.add_argument("--strength", type=float, default=0.25)
-    parser.add_argument("--flip", type=float, default=0.4)
+    parser.add_argument("--strength", type=float, default=0.2)
+    parser.add_argument("--flip", type=float, default=0.3)
     parser.add_argument("--methods", nargs="+", default=["neighbor-contrast"])
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--set", nargs="*", default=["method.hidden=128", "encoder.hidden=128"], help="as KEY=JSON")
+    parser.add_argument("--memory", default="1.5GB", help="that work on a stored graph may hold")
     parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    os.environ["SFA_MEMORY"] = given.memory
     if given.step:
         name, folder = given.step[0], Path(given.step[1])
         kind, _, method = name.partition(" ")

@@ -155,10 +155,7 @@ def empty_on_disk(shape: tuple[int, ...], dtype: torch.dtype = torch.float32, pa
             getattr(os, "posix_fallocate", lambda handle, _, size: os.truncate(handle, size))(file.fileno(), 0, length)
             return torch.from_numpy(np.memmap(file, kind, "r+", offset=file.tell(), shape=shape))
     except OSError as error:
-        size = f"{kind.itemsize * math.prod(shape) / 1e9:.1f} GB of"
-        needed = (
-            f"{size} temporary space in {tempfile.gettempdir()}" if path is None else f"{size} space in {path.parent}"
-        )
-        advice = "; set TMPDIR to a folder on a disk with more room" if path is None else ""
-        reason = f"which cannot be had ({error.strerror or error}){advice}"
-        raise InputError(f"A table of shape {shape} needs {needed}, {reason}.") from error
+        place = f"temporary space in {tempfile.gettempdir()}" if path is None else f"space in {path.parent}"
+        needed = f"{kind.itemsize * math.prod(shape) / 1e9:.1f} GB of {place}, which cannot be had"
+        advice = "set TMPDIR to a folder on a disk with more room" if path is None else "make room there"
+        raise InputError(f"A table {shape} needs {needed} ({error.strerror or error}); {advice}.") from error

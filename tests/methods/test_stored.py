@@ -65,7 +65,7 @@ def test_spreading_on_disk_is_the_product_with_the_normalized_adjacency(
         del weighted.edge_weight
     data, x, a = stored(weighted, tmp_path), weighted.x, propagation_of(weighted)
     tiles = [part.__getitem__ for part in x.split([3, 3, 2], 1)]
-    found = spread_on_disk(data, [3, 3, 2], tiles, hops=2, alpha=0.1, steps=10, dtype=torch.float32)
+    found = spread_on_disk(data, [3, 3, 2], tiles, hops=2, alpha=0.1, dtype=torch.float32)
     for block, expected in zip(found, [a @ x, a @ (a @ x), page_rank(x, a, 0.1)], strict=True):
         torch.testing.assert_close(block.rows(slice(0, 60)), expected)
         some = torch.tensor([3, 17, 59])
@@ -75,7 +75,7 @@ def test_spreading_on_disk_is_the_product_with_the_normalized_adjacency(
 
 def test_a_node_without_edges_keeps_its_row(tmp_path: Path) -> None:
     data = stored(build_graph(np.ones((3, 2)), np.array([[0], [1]])), tmp_path)
-    (hop,) = spread_on_disk(data, [2], [data.x.__getitem__], hops=1, alpha=0, steps=0, dtype=torch.float32)
+    (hop,) = spread_on_disk(data, [2], [data.x.__getitem__], hops=1, alpha=0, dtype=torch.float32)
     torch.testing.assert_close(hop.parts[0][2], data.x[2])
 
 

@@ -1,6 +1,6 @@
 """Spread a matrix over a stored graph on disk, some columns of all nodes at a time."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -9,11 +9,11 @@ from torch.nn.functional import embedding_bag
 from torch_geometric.data import Data
 
 from sfa.graph.structure import some_rows, take_rows
-from sfa.matrices import empty_on_disk
+from sfa.matrices import empty_on_disk, row_chunks
 from sfa.memory import working_bytes
 
-ROWS = 1 << 13  # that are read or written at a time
-
+STEPS = 10
+"""Steps of the power iteration of PageRank, as in APPNP."""
 Rows = slice | Tensor  # consecutive rows, or numbers of rows
 
 
@@ -22,7 +22,6 @@ class Tiles:
 
     def __init__(self, parts: Sequence[Tensor]) -> None:
         self.parts = list(parts)
-        self.width = sum(part.shape[1] for part in self.parts)
 
     @classmethod
     def empty(cls, n: int, widths: Sequence[int], dtype: torch.dtype, path: Path | None = None) -> "Tiles":
@@ -46,16 +45,10 @@ def rows_of(x: Tensor, rows: Rows) -> Tensor:
     return some_rows(x, rows.start, rows.stop) if isinstance(rows, slice) else take_rows(x, rows)
 
 
-def some_at_a_time(n: int, step: int = ROWS) -> Iterator[slice]:
-    """Yield ``n`` rows in pieces."""
-    return (slice(start, min(start + step, n)) for start in range(0, n, step))
-
-
 def tile_widths(n: int, columns: int) -> list[int]:
     """Return the columns of each tile: three tiles in float32 stay within the memory for work on stored graphs."""
     most = max(1, working_bytes() // (12 * n))
-    tiles = -(-columns // most)
-    return [len(part) for part in torch.arange(columns).tensor_split(tiles)]
+    return [len(part) for part in torch.arange(columns).tensor_split(-(-columns // most))]
 
 
 @torch.no_grad()
@@ -66,7 +59,6 @@ def spread_on_disk(
     *,
     hops: int,
     alpha: float,
-    steps: int,
     dtype: torch.dtype,
     folder: Path | None = None,
 ) -> list[Tiles]:
@@ -76,36 +68,32 @@ def spread_on_disk(
     number of edges. The adjacency matrix is not made: :math:`\hat A = S (A + I) S` with :math:`S = \hat D^{-1/2}`, so
     that :math:`U = S H` goes to :math:`S^2 (A + I) U`.
 
-    Args:
-        widths: Columns of each tile (:func:`tile_widths`).
-        tiles: Functions that return some rows of each tile of ``H``.
-        alpha: Chance that PageRank restarts at a step; ``steps`` are those of its power iteration.
-        dtype: Of the results.
-        folder: Where their files are made; without names in TMPDIR if not given.
+    ``tiles`` are functions that return some rows of ``H``, of as many columns each as ``widths`` say. ``alpha`` is the
+    chance that PageRank restarts at a step. Results are of this ``dtype``, in a ``folder`` or else in unnamed files.
     """
     n, count = int(data.num_nodes), hops + (alpha > 0)
     results = [Tiles.empty(n, widths, dtype, folder and folder / str(block)) for block in range(1, count + 1)]
     scale = _scale(data)  # (n, 1)
     for tile, (width, read) in enumerate(zip(widths, tiles, strict=True)):
         start, *others = torch.empty(3, n, width)
-        for rows in some_at_a_time(n):
+        for rows in row_chunks((n, width)):
             start[rows] = read(rows) * scale[rows]
         u = start
         for block, result in enumerate(results, start=1):
             is_hop = block <= hops
             u = u if is_hop else start  # PageRank begins anew
-            for _ in range(1 if is_hop else steps):
+            for _ in range(1 if is_hop else STEPS):
                 target = next(one for one in others if one is not u)
                 _step(data, scale, u, target, start, 0.0 if is_hop else alpha)
                 u = target
-            for rows in some_at_a_time(n):
+            for rows in row_chunks((n, width)):
                 result.parts[tile][rows] = u[rows] / scale[rows]
     return results
 
 
 def _step(data: Data, scale: Tensor, u: Tensor, out: Tensor, start: Tensor, alpha: float) -> None:
     """Write ``(1 - alpha) S² (A + I) u + alpha start`` to ``out``, in pieces of rows."""
-    for rows in some_at_a_time(len(u)):
+    for rows in row_chunks(tuple(u.shape)):
         rowptr, entries, weight = _adjacency(data, rows)
         sums = embedding_bag(data.indices[entries], u, rowptr, None, 2, False, "sum", False, weight, True)
         sums.add_(u[rows]).mul_(scale[rows].square())
@@ -115,7 +103,7 @@ def _step(data: Data, scale: Tensor, u: Tensor, out: Tensor, start: Tensor, alph
 def _scale(data: Data) -> Tensor:
     """Compute the inverse square roots ``(n, 1)`` of degrees, with the node itself."""
     scale = torch.empty(int(data.num_nodes), 1)
-    for rows in some_at_a_time(len(scale)):
+    for rows in row_chunks((len(scale), 16)):
         rowptr, _, weight = _adjacency(data, rows)
         degree = rowptr.diff() if weight is None else torch.segment_reduce(weight.double(), "sum", offsets=rowptr)
         scale[rows, 0] = (degree + 1.0).rsqrt()

@@ -14,7 +14,7 @@ from sfa.graph.walks import Transitions, draw_distinct, draw_uniform
 from sfa.losses import normalized_jensen_shannon
 from sfa.matrices import singular_directions, unit_rows
 from sfa.methods.base import Method, Observer, Spectral
-from sfa.methods.propagate import STEPS, Propagate, page_rank
+from sfa.methods.propagate import Propagate, page_rank
 from sfa.methods.signa import SIGNA
 from sfa.methods.stored import SideBySide, encoded_spread
 from sfa.modes import full_precision, has_fast_bfloat16
@@ -199,18 +199,10 @@ class NeighborContrast(Method):
 
     def stored_blocks(self, data: Data) -> SideBySide:
         """Return the same parts of a stored graph, which lie on disk."""
-
-        def encode(rows: Tensor) -> Tensor:
-            z: Tensor = self.encoder.embed(Data(x=self.closed_form.weigh(rows)))
-            return z
-
         closed_form, projection = self.closed_form.stored_blocks(data), self.closed_form.projection.cpu()
-        made_of = nn.ModuleList([self.encoder, self.closed_form])
-        parts = encoded_spread(made_of, data, encode, self.encoder.width, hops=self.hops, alpha=self.alpha, steps=STEPS)
-        own = [one.rows for one in parts]
-        return SideBySide(
-            len(data.x), [*own, lambda rows: closed_form.rows(rows) @ projection], self.closed_form_weight
-        )
+        parts = encoded_spread(self.encoder, data, self.closed_form.weigh, hops=self.hops, alpha=self.alpha)
+        blocks = [*(one.rows for one in parts), lambda rows: closed_form.rows(rows) @ projection]
+        return SideBySide(len(data.x), blocks, self.closed_form_weight)
 
     def leading_directions(self, data: Data) -> Tensor:
         """Compute the leading right singular vectors of all blocks side by side, from some rows of a large graph."""

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.graph.features import MEANINGS, are_measurements, column_statistics
-from sfa.graph.spread import Rows, rows_of
+from sfa.graph.spread import STEPS, rows_of
 from sfa.graph.structure import is_stored, some_rows
 from sfa.matrices import csr_matrix, relative_powers, row_chunks, singular_directions, unit_rows
 from sfa.memory import working_bytes
@@ -21,8 +21,6 @@ from sfa.registry import register
 Weighting = Literal["auto", "idf", "standard", "none"]
 
 WEIGHTINGS = {"idf": "weighted by inverse document frequency", "none": "rows scaled to one length"}
-STEPS = 10
-"""Steps of the power iteration of PageRank, as in APPNP."""
 WIDEST = 2048
 """Columns of all blocks of a stored graph, at most, for which the matrix of all their products is made."""
 SPARE = 10
@@ -157,12 +155,9 @@ class Propagate(Method):
     def stored_blocks(self, data: Data) -> SideBySide:
         """Return the same of a stored graph, whose spread features lie on disk."""
         shift, scale = self.shift.cpu(), self.scale.cpu()
-        spread = features_spread(data, shift, scale, hops=self.hops, alpha=self.alpha, steps=STEPS)
-
-        def weigh(rows: Rows) -> Tensor:
-            return (rows_of(data.x, rows) - shift) * scale
-
-        return SideBySide(len(data.x), [weigh, *(one.rows for one in spread)])
+        spread = features_spread(data, shift, scale, hops=self.hops, alpha=self.alpha)
+        blocks = [lambda rows: (rows_of(data.x, rows) - shift) * scale, *(one.rows for one in spread)]
+        return SideBySide(len(data.x), blocks)
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         """Compute 0, with nothing to minimize."""
@@ -243,10 +238,6 @@ class Blocks:
             total.addcmul_(self.inverse_lengths[block], h)
         return total
 
-    def gram_product(self, q: Tensor) -> Tensor:
-        """Compute the product of the Gram matrix of the columns with a thin matrix."""
-        return self.transposed_product(self @ q)
-
     def transposed_product(self, y: Tensor) -> Tensor:
         """Compute the product of the transpose with a thin matrix ``(n, r)``, which is ``(blocks · d, r)``."""
         parts = []
@@ -269,6 +260,6 @@ def leading_directions(table: Blocks | SideBySide, count: int, iterations: int) 
     q = torch.randn(table.shape[1], rank, generator=torch.Generator().manual_seed(0))
     q = torch.linalg.qr(q if isinstance(table, SideBySide) else q.to(table.shift)).Q
     for _ in range(iterations):
-        q = torch.linalg.qr(table.gram_product(q)).Q
+        q = torch.linalg.qr(table.transposed_product(table @ q)).Q
     sigma, v = singular_directions(table @ q)
     return sigma[:count].to(q), q @ v[:, :count].to(q)

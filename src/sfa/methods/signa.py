@@ -84,8 +84,7 @@ class SIGNA(Method):
     def embeddings(self, data: Data) -> Tensor:
         """Compute ``(n, (hops + 1) width)``."""
         if self.embeds_from_disk(data):
-            encode, width = lambda rows: self.encoder.embed(Data(x=rows)), self.encoder.width
-            parts = encoded_spread(self.encoder, data, encode, width, hops=self.hops, alpha=0.0, steps=0)
+            parts = encoded_spread(self.encoder, data, lambda rows: rows, hops=self.hops, alpha=0.0)
             return SideBySide(len(data.x), [one.rows for one in parts]).product()
         z: Tensor = self.encoder.embed(data)
         return z if self.hops == 0 else Propagate(self.hops, concat=True)(z, data)

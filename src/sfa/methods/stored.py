@@ -10,24 +10,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.atomic import atomic_folder, write_text
-from sfa.graph.spread import ROWS, Rows, Tiles, some_at_a_time, spread_on_disk, tile_widths
+from sfa.graph.spread import Rows, Tiles, spread_on_disk, tile_widths
 from sfa.graph.structure import WeakTensorCache, some_rows, take_rows
-from sfa.matrices import directions_of_rows, empty_on_disk, unit_rows
+from sfa.matrices import directions_of_rows, empty_on_disk, row_chunks, unit_rows
 
 FOLDER, ABOUT = "hops", "about.json"  # beside the files of a store; what says of what its blocks are made
 _BLOCKS: WeakTensorCache[list[Tiles]] = WeakTensorCache()
 
 
 class SideBySide:
-    """Blocks of columns of ``n`` nodes, if several with unit rows, of which some rows are read at a time.
-
-    Args:
-        blocks: Functions that return some rows of each block; those of the last one count ``last_weight`` times.
-    """
+    """Blocks of columns of ``n`` nodes, if several with unit rows, which are functions that return some rows."""
 
     def __init__(self, n: int, blocks: Sequence[Callable[[Rows], Tensor]], last_weight: float = 1) -> None:
         self.blocks, self.weights = blocks, [1.0] * (len(blocks) - 1) + [last_weight]
@@ -41,21 +37,20 @@ class SideBySide:
 
     def directions(self, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Compute all singular values and right singular vectors, of some ascending rows if they are given."""
-        pieces = some_at_a_time(self.shape[0]) if rows is None else torch.split(rows, ROWS)
+        pieces = row_chunks(self.shape) if rows is None else torch.split(rows, 1 << 12)
         return directions_of_rows(map(self.rows, pieces), self.shape[1])
 
-    def gram_product(self, q: Tensor) -> Tensor:
-        """Compute the product of the Gram matrix of the columns with a thin matrix."""
-        total = torch.zeros_like(q)
-        for piece in some_at_a_time(self.shape[0]):
-            rows = self.rows(piece)
-            total.addmm_(rows.mT, rows @ q)
+    def transposed_product(self, y: Tensor) -> Tensor:
+        """Compute the product of the transpose with a thin matrix ``(n, r)``."""
+        total = y.new_zeros(self.shape[1], y.shape[1])
+        for rows in row_chunks(self.shape):
+            total.addmm_(self.rows(rows).mT, y[rows])
         return total
 
     def product(self, matrix: Tensor | None = None) -> Tensor:
         """Compute the product with a matrix, or without one all rows, as a tensor over a temporary file."""
         result = empty_on_disk((self.shape[0], self.shape[1] if matrix is None else matrix.shape[1]))
-        for rows in some_at_a_time(self.shape[0]):
+        for rows in row_chunks(self.shape):
             result[rows] = self.rows(rows) if matrix is None else self.rows(rows) @ matrix.cpu()
         return result
 
@@ -99,23 +94,23 @@ def _kept(store: Path, about: str, make: Callable[..., list[Tiles]]) -> list[Til
     return [Tiles([part for part, of in zip(parts, blocks, strict=True) if of == block]) for block in sorted({*blocks})]
 
 
-def encoded_spread(
-    method: nn.Module, data: Data, encode: Callable[[Tensor], Tensor], width: int, **how: Any
-) -> list[Tiles]:
-    """Return what an encoder makes of features, row by row, and this after hops and PageRank, in temporary files.
+def encoded_spread(encoder: Any, data: Data, weigh: Callable[[Tensor], Tensor], **how: Any) -> list[Tiles]:
+    """Return what an encoder makes of weighted features, row by row, and this spread, in temporary files.
 
-    They are kept in TMPDIR as long as the graph lives and the method has the same weights, or until others take their
-    place. ``encode`` maps rows of features to rows of this width.
+    They stay as long as the graph lives, for an encoder with the same weights, until others take their place.
     """
+    n, dtype, weights = len(data.x), data.x.dtype, encoder.state_dict()
+    device = next(iter(encoder.parameters()), torch.empty(0)).device
+    some = weigh(take_rows(data.x, torch.arange(min(n, 10))).to(device))  # other weights of features are another key
 
     def make() -> list[Tiles]:
-        n, widths = len(data.x), tile_widths(len(data.x), width)
-        z = Tiles.empty(n, widths, data.x.dtype)
-        for rows in some_at_a_time(n):
-            z.write(rows, encode(some_rows(data.x, rows.start, rows.stop)))
-        return [z, *spread_on_disk(data, widths, [one.__getitem__ for one in z.parts], dtype=data.x.dtype, **how)]
+        z = Tiles.empty(n, tile_widths(n, encoder.width), dtype)
+        for rows in row_chunks((n, 4 * encoder.width)):
+            z.write(rows, encoder.embed(Data(x=weigh(some_rows(data.x, rows.start, rows.stop).to(device)))))
+        widths = [part.shape[1] for part in z.parts]
+        return [z, *spread_on_disk(data, widths, [one.__getitem__ for one in z.parts], dtype=dtype, **how)]
 
-    return _BLOCKS.get(data.x, make, made_of=(_digest(method.state_dict()), width, *how.items()))
+    return _BLOCKS.get(data.x, make, made_of=(_digest({**weights, " features": some}), *how.items()))
 
 
 def _digest(tensors: Mapping[str, Tensor]) -> str:
