@@ -120,7 +120,7 @@ def locked(path: Path, *, wait: bool) -> Iterator[bool]:
 
 
 def flush_to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Wait until the disk has a file, or the names in a folder."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -35,6 +35,6 @@ def root(
 
 
 # In the order of the help.
-COMMANDS = "runs explore table figure study ledger sweep listing demo"
+COMMANDS = "runs explore convert table figure study ledger sweep listing demo"
 for command in COMMANDS.split():
     import_module(f"sfa.cli.{command}")

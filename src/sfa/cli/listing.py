@@ -39,13 +39,22 @@ def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")], data_root
 
 
 @app.command()
-def doctor(data_root: DataRoot = None) -> None:
+def doctor(
+    store: Annotated[Path | None, typer.Argument(help="Check this graph store instead.")] = None,
+    data_root: DataRoot = None,
+) -> None:
     """Check the installation: versions, threads, devices, data sets, what is missing and how to get it.
 
-    **Example**
+    **Examples**
 
     * `sfa doctor --data-root ~/data`
+    * `sfa doctor store/`: compare the files of a graph store with their checksums
     """
+    if store is not None:
+        from sfa.data import open_store
+
+        print(f"{store} is whole: {open_store(store, verify=True).about}.")
+        return
     import torch
 
     from sfa.errors import InputError

@@ -24,7 +24,12 @@ FORMAT = 1
 SMALL = 1 << 28  # bytes of a store whose content is checked each time it is opened
 ARRAYS = {"indptr": "indptr", "indices": "indices", "edge_weight": "weights", "x": "x", "y": "y"}
 ARRAYS |= {mask: mask for mask in MASKS}
-NOTES = ("class_names", "features_of", "encoding")  # attributes that are written into the manifest, if there are any
+NOTES = (
+    "class_names",
+    "features_of",
+    "encoding",
+    "edges_read",
+)  # attributes that are written into the manifest, if there are any
 TYPES = {"indptr": "<i8", "indices": "<i8", "edge_weight": "<f4", "x": "<f4 <f2", "y": "<i8 <f8"}
 
 
@@ -49,6 +54,12 @@ class StoredGraph(Data):  # type: ignore[misc]
     @property
     def num_edges(self) -> int:
         return len(self.indices)
+
+    @property
+    def about(self) -> str:
+        """What it holds, in a few words."""
+        labels = ", labels" if self.get("y") is not None else ""
+        return f"{len(self.x)} nodes, {len(self.indices) // 2} edges, {self.x.shape[1]} features{labels}"
 
 
 class StoredIds:

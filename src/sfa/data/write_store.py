@@ -87,7 +87,7 @@ def new_store(out: PathLike) -> Iterator[tuple[Path, Path]]:
 
 def write_manifest(folder: Path, name: str, notes: dict[str, Any]) -> None:
     """Write the manifest of a store: sizes, checksums, and what is no array."""
-    files = {}
+    files: dict[str, Any] = {}
     for path in sorted(folder.iterdir()):
         files[path.name] = {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
         if path.suffix == ".npy":
@@ -121,7 +121,8 @@ def write_store(data: Any, folder: PathLike, *, float16: bool = False) -> Stored
             is_text = any(isinstance(one, str) for one in ids)
             column = pa.array([str(one) for one in ids] if is_text else list(ids))
             write_ids(new / IDS, [column], column.type)
-        write_manifest(new, graph.name, {key: graph[key] for key in NOTES if graph.get(key) is not None})
+        notes = {key: graph[key] for key in NOTES if graph.get(key) is not None}
+        write_manifest(new, graph.name, notes)
     return open_store(folder)
 
 

@@ -198,7 +198,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         tensors = {**self.method_.state_dict()}
         tensors |= {f"features.{name}": value for name, value in self._statistics.items()}
         if hasattr(self, "embedding_"):
-            ids = np.frombuffer(json.dumps(getattr(self, f"{self.task}_ids_")).encode(), np.uint8)
+            ids = np.frombuffer(json.dumps(list(getattr(self, f"{self.task}_ids_"))).encode(), np.uint8)
             tensors |= {"fit/embedding": torch.from_numpy(self.embedding_), "fit/ids": torch.from_numpy(ids.copy())}
             tensors |= {} if self._edges is None else {"fit/edges": self._edges}
         save_tensors(path, tensors, meta)

@@ -64,13 +64,17 @@ def read_edge_list(
     table = TextTable(path)
     frame = table.read_text()
     nodes = None if ids is None else pd.Index([str(one) for one in ids])
-    has_header = bool({asked.source, asked.target, asked.weight} - {None, NONE, OLD_RULES})
-    has_header = has_header or _has_header(frame, nodes, path)
-    names: list[str] = frame.iloc[0].tolist() if has_header else []
-    rows = frame.iloc[int(has_header) :]
+    names, rows = split_header(frame, nodes, asked, path)
     if rows.empty and ids is None:
         raise InputError(f"{path} has a header and no edges.")
     return read_edges(rows.set_axis(rows.index + table.skip + 1), names, ids, others, asked, path)
+
+
+def split_header(frame: Any, nodes: Any, asked: EdgeColumns, path: Path) -> tuple[list[str], Any]:
+    """Return the header of a table of texts, empty if there is none, and the other rows; `nodes` holds known ids."""
+    has_header = bool({asked.source, asked.target, asked.weight} - {None, NONE, OLD_RULES})
+    has_header = has_header or _has_header(frame, nodes, path)
+    return frame.iloc[0].tolist() if has_header else [], frame.iloc[int(has_header) :]
 
 
 def read_edge_frame(frame: Any, ids: Sequence[Any] | None = None, asked: EdgeColumns = BY_NAME) -> Data:
@@ -92,7 +96,7 @@ def read_edges(
     """Return the edges of a table of texts; errors name it by its `path` or what it is, and its rows by their index."""
     nodes = None if ids is None else pd.Index([str(one) for one in ids])
     is_old = asked.weight == OLD_RULES
-    source, target, weight = _find_old(names, rows, path) if is_old else _find_columns(names, rows, asked, path)
+    source, target, weight = _find_old(names, rows, path) if is_old else find_columns(names, rows, asked, path)
     ends = rows[[source, target]].set_axis(["source", "target"], axis=1)
     empty = (ends == "").any(axis=1)
     if empty.any() and not is_old:
@@ -180,7 +184,7 @@ def _has_header(frame: Any, nodes: Any, path: Path) -> bool:
     )
 
 
-def _find_columns(names: list[str], rows: Any, asked: EdgeColumns, path: Path | str) -> tuple[int, int, int | None]:
+def find_columns(names: list[str], rows: Any, asked: EdgeColumns, path: Path | str) -> tuple[int, int, int | None]:
     """Return the columns of sources, targets and weights: as asked, else by usual names, else the first that are left.
 
     A weight is never guessed: it has a usual name, or is the third column of a table without a header.
@@ -224,7 +228,7 @@ def _find_old(names: list[str], rows: Any, path: Path | str) -> tuple[int, int, 
     usual = (OLD_SOURCE, OLD_TARGET, OLD_WEIGHT)
     source, target, weight = (next((i for i, key in enumerate(keys) if key in known), None) for known in usual)
     if source is None or target is None:
-        return _find_columns([], rows, BY_NAME, path)
+        return find_columns([], rows, BY_NAME, path)
     if weight is None and width == 3 and all(map(is_number, rows[3 - source - target])):
         weight = 3 - source - target
     return source, target, weight
@@ -242,10 +246,15 @@ def _summary(names: list[str], width: int, columns: tuple[int, int, int | None],
     zero = np.zeros_like(loops) if weight is None else ~loops & (weight == 0)
     low, high = np.sort(edges[:, ~loops & ~zero], axis=0)
     merged = len(low) - len(distinct(low * (edges.max(initial=0) + 1) + high))
-    lost = {"repeated pair{} merged": merged, "self-loop{} dropped": loops.sum(), "of weight 0 dropped": zero.sum()}
-    counts = "".join(f", {count} {what.format('' if count == 1 else 's')}" for what, count in lost.items() if count)
+    counts = say_lost(merged, loops.sum(), zero.sum())
     ends = f"{edges.shape[1]} edges {called[source]} -> {called[target]}"
     return f"{ends}{weights}{ignored and ', ignored: '}{ignored}; undirected{counts}"
+
+
+def say_lost(merged: int, loops: int, zero: int) -> str:
+    """Say how many edges were merged and dropped, where there are any."""
+    lost = {"repeated pair{} merged": merged, "self-loop{} dropped": loops, "of weight 0 dropped": zero}
+    return "".join(f", {count} {what.format('' if count == 1 else 's')}" for what, count in lost.items() if count)
 
 
 def _note_on_kinds(source: str, target: str, ends: Any) -> str | None:
@@ -266,6 +275,8 @@ def describe(data: Data) -> str:
     """Say in one line what was read: the edges, columns and weights of a table; components and isolated nodes."""
     if task_of(data) == "image":
         return f"{num_items(data)} images of {data.x.shape[1]} x {data.x.shape[2]} pixels"
+    if "store" in data:  # whose edges are not read for a line
+        return data.get("edges_read") or f"{data.num_edges // 2} edges; undirected"
     rows, columns = data.edge_index.numpy()
     adjacency = sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(data.num_nodes, data.num_nodes))
     components, _ = connected_components(adjacency, directed=False)

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +30,20 @@ SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy")
 
 
 class TextTable:
-    """A text table, of which only the first row that is no comment (`#`, `%`) is read, to tell the separator."""
+    """A text table, of which only the first row that is no comment (`#`, `%`) is read, to tell the separator.
 
-    def __init__(self, path: Path) -> None:
+    One that is too large for the memory is refused, unless it will be read ``in_parts``.
+    """
+
+    def __init__(self, path: Path, *, in_parts: bool = False) -> None:
         self.path = path
-        require_regular_file(path, max_bytes=memory_bytes())
+        require_regular_file(path, max_bytes=None if in_parts else memory_bytes())
+        self.num_lines = 0
         with path.open("rb") as content:
-            if any(b"\0" in part for part in iter(lambda: content.read(1 << 20), b"")):
-                raise InputError(f"{path} is no text in UTF-8, for it has bytes in it that are zero; save it as such.")
+            for part in iter(lambda: content.read(1 << 20), b""):
+                self.num_lines += part.count(b"\n")
+                if b"\0" in part:
+                    raise InputError(f"{path} is no text in UTF-8, for it has zero bytes in it; save it as such.")
         with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file):
                 if line.strip() and line.lstrip()[0] not in "#%":
@@ -59,9 +65,9 @@ class TextTable:
                 self._check_widths()
                 raise
 
-    def read_text(self) -> Any:
-        """Return the data frame of the stripped texts of all rows, the first of which may be a header."""
-        frame = self.read(header=None, dtype=str)
+    def read_text(self, rows: int | None = None) -> Any:
+        """Return the data frame of the stripped texts of all or the first rows, the first of which may be a header."""
+        frame = self.read(header=None, dtype=str, nrows=rows)
         if (frame.iloc[:, -1] == "").any():  # or there are too few cells in a row
             self._check_widths()
         return frame.apply(lambda column: column.str.strip())
@@ -148,10 +154,15 @@ def read_pairs(path: Path, known: Container[str] = (), item: Task = "node") -> t
     if frame.shape[1] != 2:
         raise InputError(f"{path} has {frame.shape[1]} columns; a label file has two, the {item} id and its label.")
     named, texts = (frame[column].tolist() for column in frame)
+    start = int(is_label_header(named, texts, known))
+    return named[start:], texts[start:]
+
+
+def is_label_header(named: list[str], texts: list[str], known: Container[str]) -> bool:
+    """Tell whether the first row of a table (id, label) is a header, see `read_pairs`."""
     has_header = named[0].lower() in ID_NAMES or texts[0].lower() in LABEL_NAMES
     repeat = 2 * len(set(texts[1:])) < len(texts) and texts[0] not in texts[1:] and not is_number(texts[0])
-    start = 1 if (has_header or repeat) and named[0] not in known else 0
-    return named[start:], texts[start:]
+    return (has_header or repeat) and named[0] not in known
 
 
 def read_features(path: Path, encode: Encode = None) -> Data:
@@ -167,23 +178,27 @@ def read_features(path: Path, encode: Encode = None) -> Data:
         if suffix == ".npy":
             table = Data(x=np.lib.format.open_memmap(path, mode="r"))
         else:
-            table = parse_frame(_read_frame(path), path, encode)
+            table = parse_frame(next(read_frames(path)), path, encode)
     if table.x.ndim != 2 or len(table.x) == 0:
         raise InputError(f"{path} holds features of shape {list(table.x.shape)}, but [nodes, features] is needed.")
     return table
 
 
-def _read_frame(path: Path) -> Any:
-    """Return the table with its ids and labels as text, so that "007" and "NA" stay what they are."""
+def read_frames(path: Path, rows: int | None = None) -> Iterator[Any]:
+    """Yield the table, in parts of so many rows, with its ids and labels as text, so that "007" and "NA" stay."""
     if path.suffix.lower() == ".parquet":
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        size = pq.ParquetFile(path).metadata
-        require_memory(8 * size.num_rows * size.num_columns, f"The table {path}")
-        frame = pd.read_parquet(path)
-        is_plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
-        return frame if is_plain else frame.reset_index()  # an index that was set is the node id
-    table = TextTable(path)
+        file = pq.ParquetFile(path)
+        if rows is None:
+            require_memory(8 * file.metadata.num_rows * file.metadata.num_columns, f"The table {path}")
+        parts = (pa.Table.from_batches([part]).to_pandas() for part in file.iter_batches(rows or 1))
+        for frame in [pd.read_parquet(path)] if rows is None else parts:
+            is_plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+            yield frame if is_plain else frame.reset_index()  # an index that was set is the node id
+        return
+    table = TextTable(path, in_parts=rows is not None)
     names = table.first_row
     counted = [str(i) for i in range(len(names) - 1)]  # how pandas heads columns that have no names
     has_header = (
@@ -191,12 +206,14 @@ def _read_frame(path: Path) -> Any:
         or (not is_number(names[0]) and names[1:] == counted)
         or not all(is_number(cell or "nan") for cell in names[1:])
     )
-    texts: set[Any] = {0, _label_column(names) if has_header else None} - {None}
+    texts: set[Any] = {0, label_column(names) if has_header else None} - {None}
     missing = {column: MISSING for column in range(len(names)) if column not in texts}
-    frame = table.read(header=0 if has_header else None, dtype=dict.fromkeys(texts, str), na_values=missing)
-    frame[0] = frame[0].str.strip()
-    frame.columns = pd.Index(names if has_header else frame.columns.map(str))
-    return frame
+    options = {"header": 0 if has_header else None, "dtype": dict.fromkeys(texts, str), "na_values": missing}
+    with nullcontext([table.read(**options)]) if rows is None else table.read(**options, chunksize=rows) as frames:
+        for frame in frames:
+            frame[0] = frame[0].str.strip()
+            frame.columns = pd.Index(names if has_header else frame.columns.map(str))
+            yield frame
 
 
 def parse_frame(frame: Any, path: Path | str, encode: Encode) -> Data:
@@ -208,7 +225,7 @@ def parse_frame(frame: Any, path: Path | str, encode: Encode) -> Data:
         own = next((i for i, name in enumerate(names) if name not in encode and name.lower() != "label"), 0)
         frame = frame.iloc[:, [own, *(i for i in range(len(names)) if i != own)]]
         names = [str(name) for name in frame.columns]
-    label = _label_column(names)
+    label = label_column(names)
     columns = [i for i in range(1, len(names)) if i != label]
     ids = frame.iloc[:, 0]
     if pd.api.types.is_float_dtype(ids.dtype) and (ids % 1 == 0).all():  # as after a missing cell
@@ -228,5 +245,5 @@ def parse_frame(frame: Any, path: Path | str, encode: Encode) -> Data:
     return table
 
 
-def _label_column(names: list[str]) -> int | None:
+def label_column(names: list[str]) -> int | None:
     return next((i for i, name in enumerate(names) if i > 0 and name.strip().lower() == "label"), None)
