@@ -1,6 +1,7 @@
 """A run on a graph store, from training to files of embeddings."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -49,6 +50,16 @@ def test_what_does_not_fit_in_memory_is_refused_before_training(
     monkeypatch.setattr("sfa.memory.free_bytes", lambda *_: 1000)
     with pytest.raises(InputError, match="GB of memory"):
         train_run(str(tmp_path / "store"), method="grace", out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_does_not_fit_on_the_disk_is_refused_before_training(
+    planted: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_store(planted, tmp_path / "store")
+    monkeypatch.setattr("sfa.run.large.shutil.disk_usage", lambda _: SimpleNamespace(free=1000))
+    with pytest.raises(InputError, match="TMPDIR"):
+        train_run(str(tmp_path / "store"), out=tmp_path / "run", set=SMALL)
     assert not (tmp_path / "run").exists()
 
 

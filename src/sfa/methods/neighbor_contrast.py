@@ -161,9 +161,7 @@ class NeighborContrast(Method):
         return torch.where(draw_uniform(seeds, generator) < self.mask, seeds, end)
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        seeds = data.get("seeds")
-        if seeds is None:
-            seeds = torch.arange(data.num_nodes, device=data.x.device)
+        seeds = data.seeds if "seeds" in data else torch.arange(data.num_nodes, device=data.x.device)
         rows = torch.cat([seeds, self.positives(data, seeds, generator)])
         device = self.directions.device
         is_faster = self.precision == "auto" and has_fast_bfloat16(device)
