@@ -103,13 +103,29 @@ def test_a_failing_writer_leaves_the_old_file(tmp_path: Path, monkeypatch: pytes
     ("name", "reason"),
     [
         ("z.txt", "must end in .npz, .parquet, .csv, .tsv, .npy, .pt, .h5ad"),
-        ("z", "must end in"),
+        ("taken", "holds other files"),
         ("missing/z.npz", "does not exist"),
     ],
 )
 def test_a_path_that_cannot_be_used(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "notes.txt").touch()
     with pytest.raises(InputError, match=reason):
         check_export(tmp_path / name)
+
+
+def test_a_path_without_a_suffix_is_a_folder_of_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    z, columns = np.arange(20, dtype=np.float32).reshape(5, 4), {"label": ["a", None, "b", "c", "d"]}
+    monkeypatch.setattr("sfa.export.PART_BYTES", 32)  # two rows
+    write_embeddings(tmp_path / "z", z, [5, 6, 7, 8, "hub"], columns=columns)
+    assert sorted(file.name for file in (tmp_path / "z").iterdir()) == [f"part-0000{i}.parquet" for i in range(3)]
+    frame = pd.read_parquet(tmp_path / "z")
+    assert frame["node_id"].tolist() == ["5", "6", "7", "8", "hub"]
+    assert np.array_equal(frame[["z0", "z1", "z2", "z3"]].to_numpy(), z)
+    assert frame["label"].fillna("-").tolist() == ["a", "-", "b", "c", "d"]
+    write_embeddings(tmp_path / "z", z[:2], range(2))  # in place of it
+    assert pd.read_parquet(tmp_path / "z")["node_id"].tolist() == [0, 1]
+    assert [file.name for file in tmp_path.iterdir()] == ["z"]
 
 
 def test_a_path_may_be_text_and_ids_must_be_as_many(tmp_path: Path) -> None:

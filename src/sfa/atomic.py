@@ -29,6 +29,18 @@ def atomic_path(path: Path) -> Iterator[Path]:
         flush_to_disk(path.parent)
 
 
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield a new folder, which is renamed to ``path`` on success, unless that has files, and removed on failure."""
+    with temporary_folder(path) as folder:
+        yield folder
+        for file in folder.iterdir():
+            flush_to_disk(file)
+        folder.chmod(0o777 & ~umask())
+        folder.replace(path)
+        flush_to_disk(path.parent)
+
+
 def refuse_special(path: Path) -> None:
     """Raise if ``path`` is a pipe, a device or a loop of links, which no file must take the place of."""
     with translate_os_errors(f"Cannot write {path}"), suppress(FileNotFoundError, NotADirectoryError):

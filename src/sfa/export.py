@@ -2,7 +2,8 @@
 
 import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,8 +13,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sfa.atomic import atomic_path, ensure_writable
+from sfa.atomic import atomic_folder, atomic_path, ensure_writable
 from sfa.errors import InputError, SfaError, translate_os_errors
+from sfa.matrices import row_chunks
 from sfa.tasks import Task
 
 Embeddings = NDArray[np.float32]
@@ -21,6 +23,7 @@ Ids = Sequence[str] | Sequence[int]
 Columns = Mapping[str, Sequence[str | None]]  # text of each item, by name; ``None`` where there is none
 Layout = Literal["columns", "list"]
 TABLES = (".parquet", ".csv", ".tsv")  # formats with columns, and so with a choice of layout
+PARTS, PART_BYTES = "part-*.parquet", 1 << 28  # the files of a folder of embeddings, and what each of them holds
 
 
 class ExportError(SfaError, OSError):
@@ -123,14 +126,19 @@ def ids_file(path: Path) -> Path:
 def check_export(path: Path, layout: Layout = "columns") -> None:
     """Raise unless embeddings can be written to ``path``."""
     suffix = path.suffix.lower()
-    if suffix not in WRITERS:
-        raise InputError(f"Cannot tell the format of {path}: its name must end in {', '.join(WRITERS)}.")
+    if suffix not in ("", *WRITERS):
+        endings = f"its name must end in {', '.join(WRITERS)}, or is without ending that of a folder of .parquet files"
+        raise InputError(f"Cannot tell the format of {path}: {endings}.")
     if layout not in ("columns", "list"):
         raise InputError(f"The layout is columns or list, not {layout!r}.")
-    if layout == "list" and suffix not in TABLES:
+    if layout == "list" and suffix not in ("", *TABLES):
         raise InputError(f"The layout list is for tables, {', '.join(TABLES)}, and not for {path}.")
     if suffix == ".h5ad" and find_spec("anndata") is None:
         raise InputError("Writing .h5ad needs the extra `anndata`: pip install 'sfa[anndata]'.")
+    if suffix == "" and path.is_dir():
+        if any(not file.match(PARTS) for file in path.iterdir()):
+            raise InputError(f"The folder {path} holds other files than embeddings: choose another.")
+        return
     for file in (path, ids_file(path)) if suffix == ".npy" else (path,):
         ensure_writable(file)
 
@@ -165,6 +173,7 @@ def write_embeddings(
 ) -> None:
     """Write ``(n, d)`` embeddings in the format of the path's suffix; an existing file is replaced in one step.
 
+    A path without one is a folder, of ``part-00000.parquet``, ``part-00001.parquet`` …, some rows each.
     The ids of nodes are in a column ``node_id`` of a table, in the index of AnnData's observations, and in ``node_ids``
     of other files; those of a ``.npy`` are in :func:`ids_file`. ``columns`` are more columns, of text, and ``about`` is
     noted in ``.h5ad``, under ``uns["sfa"]``.
@@ -182,12 +191,19 @@ def write_embeddings(
         if len(values) != len(z):
             what = name if name == f"{item} ids" else f"values of {name}"
             raise InputError(f"{len(z)} embeddings need as many {what}, not {len(values)}.")
-    # A column is of one kind: text if some ids are text and some are numbers.
-    same_kind = [str(one) for one in ids] if len({type(one) for one in ids}) > 1 else list(ids)
-    table = Table(z, same_kind, f"{item}_id", features, texts, about or {})
-    writers = {path: (WRITERS[path.suffix.lower()], table)}
+    is_mixed = len({type(one) for one in ids}) > 1  # a column is of one kind: text if some ids are text
+
+    def table(rows: slice) -> Table:
+        own, those = list(ids[rows]), {name: values[rows] for name, values in texts.items()}
+        return Table(z[rows], [*map(str, own)] if is_mixed else own, f"{item}_id", features, those, about or {})
+
+    if path.suffix == "":
+        _write_parts(path, (table(rows) for rows in row_chunks(z.shape, PART_BYTES)))
+        return
+    whole = table(slice(None))
+    writers = {path: (WRITERS[path.suffix.lower()], whole)}
     if path.suffix.lower() == ".npy":
-        writers = {ids_file(path): (_write_csv, table._replace(z=z[:, :0], features=[])), **writers}
+        writers = {ids_file(path): (_write_csv, whole._replace(z=z[:, :0], features=[])), **writers}
     try:
         for target, (write, content) in writers.items():
             with atomic_path(target) as temporary, temporary.open("wb") as file:
@@ -195,3 +211,13 @@ def write_embeddings(
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise ExportError(f"Cannot write {path}: {reason}.") from error
+
+
+def _write_parts(path: Path, tables: Iterable[Table]) -> None:
+    """Write a folder of Parquet files in one step, in place of one of the same kind."""
+    with translate_os_errors(f"Cannot write {path}", ExportError), atomic_folder(path) as folder:
+        for number, table in enumerate(tables):
+            with (folder / PARTS.replace("*", f"{number:05d}")).open("wb") as file:
+                _write_parquet(file, table)
+        if path.is_dir():
+            shutil.rmtree(path)

@@ -2,10 +2,12 @@
 
 import inspect
 import math
+import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, wraps
+from pathlib import Path
 from typing import Any, ParamSpec
 
 import numpy as np
@@ -40,9 +42,9 @@ def _silence_beta_warning() -> None:
         torch.zeros(1, 1).to_sparse_csr()
 
 
-def row_chunks(shape: tuple[int, ...]) -> Iterator[slice]:
-    """Yield the rows of a table ``(n, d)`` in pieces that take some 16 MB as float32, and at least one row."""
-    step = max(1, CHUNK_BYTES // (4 * shape[1]))
+def row_chunks(shape: tuple[int, ...], num_bytes: int = CHUNK_BYTES) -> Iterator[slice]:
+    """Yield the rows of a table ``(n, d)`` in pieces that take so much as float32, some 16 MB, and at least one row."""
+    step = max(1, num_bytes // (4 * shape[1]))
     return (slice(start, start + step) for start in range(0, shape[0], step))
 
 
@@ -109,12 +111,20 @@ def singular_directions(z: Tensor) -> tuple[Tensor, Tensor]:
     if not largest.isfinite():
         raise InputError("Embeddings with NaN or infinity have no leading directions.")
     scale = torch.where(largest > 0, largest, 1)  # so that no square overflows
-    gram = torch.zeros(width, width, dtype=torch.float64, device=z.device)
-    for chunk in row_chunks((n, width)):
-        rows = (z[chunk] / scale).double()
+    sigma, v = directions_of_rows((z[chunk] / scale for chunk in row_chunks((n, width))), width, z.device)
+    return sigma * scale, v
+
+
+def directions_of_rows(
+    chunks: Iterable[Tensor], width: int, device: torch.device | str = "cpu"
+) -> tuple[Tensor, Tensor]:
+    """Compute the same of a table that is given in chunks of rows, none of whose squares overflows."""
+    gram = torch.zeros(width, width, dtype=torch.float64, device=device)
+    for rows in chunks:
+        rows = rows.double()
         gram += rows.mT @ rows
     values, vectors = torch.linalg.eigh(gram)
-    return values.clamp(min=0).sqrt().flip(0) * scale, vectors.flip(1)
+    return values.clamp(min=0).sqrt().flip(0), vectors.flip(1)
 
 
 def relative_powers(sigma: Tensor, exponent: float) -> Tensor:
@@ -125,13 +135,27 @@ def relative_powers(sigma: Tensor, exponent: float) -> Tensor:
 
 def on_disk(chunks: Iterable[NDArray[Any]], shape: tuple[int, ...]) -> Tensor:
     """Make a float32 tensor of this shape over an unnamed temporary file in TMPDIR, written chunk by chunk."""
+    result, start = empty_on_disk(shape), 0
+    for rows in chunks:
+        result.numpy()[start : start + len(rows)] = rows
+        start += len(rows)
+    return result
+
+
+def empty_on_disk(shape: tuple[int, ...], dtype: torch.dtype = torch.float32, path: Path | None = None) -> Tensor:
+    """Make a tensor over a new ``.npy`` file, whose space is taken now: by default an unnamed one in TMPDIR."""
+    kind = np.dtype(str(dtype).removeprefix("torch."))
     try:
-        with tempfile.TemporaryFile(prefix="sfa-") as file:
-            for rows in chunks:
-                file.write(np.ascontiguousarray(rows, dtype=np.float32).data)
+        with tempfile.TemporaryFile(prefix="sfa-") if path is None else path.open("w+b") as file:
+            header = {"descr": kind.str, "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
             file.flush()
-            return torch.from_numpy(np.memmap(file, np.float32, "r+", shape=shape))
+            length = file.tell() + kind.itemsize * math.prod(shape)
+            # A page that a full disk has no room for would end the process when it is written.
+            getattr(os, "posix_fallocate", lambda handle, _, size: os.truncate(handle, size))(file.fileno(), 0, length)
+            return torch.from_numpy(np.memmap(file, kind, "r+", offset=file.tell(), shape=shape))
     except OSError as error:
-        needed = f"{4 * math.prod(shape) / 1e9:.1f} GB of temporary space in {tempfile.tempdir}"
-        advice = f"which cannot be had ({error.strerror or error}); set TMPDIR to a folder on a disk with more room"
-        raise InputError(f"The features need {needed}, {advice}.") from error
+        place = f"temporary space in {tempfile.gettempdir()}" if path is None else f"space in {path.parent}"
+        needed = f"{kind.itemsize * math.prod(shape) / 1e9:.1f} GB of {place}, which cannot be had"
+        advice = "set TMPDIR to a folder on a disk with more room" if path is None else "make room there"
+        raise InputError(f"A table {shape} needs {needed} ({error.strerror or error}); {advice}.") from error

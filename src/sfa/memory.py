@@ -1,6 +1,7 @@
 """Refuse what does not fit in the memory of this machine, before it is allocated."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -9,6 +10,7 @@ from pathlib import Path
 from sfa.errors import InputError, SfaError, TrainingError, is_out_of_memory, shortened
 
 CGROUP = Path("/sys/fs/cgroup")
+LIMIT = "SFA_MEMORY"  # environment variable: the bytes that work on a stored graph holds at a time, as 2GB
 
 
 @cache
@@ -40,6 +42,27 @@ def free_bytes(device: object = "cpu") -> int:
         used = int((CGROUP / "memory.current").read_text()) - cached
         free = min(free, int((CGROUP / "memory.max").read_text()) - used)
     return max(0, free)
+
+
+def set_memory(limit: str | None) -> None:
+    """Let work on stored graphs hold so many bytes at a time, given as ``2GB``; keep what is set if ``None`` is."""
+    if limit is not None:
+        _parse_size(limit)
+        os.environ[LIMIT] = limit
+
+
+def working_bytes() -> int:
+    """Return how many bytes work on a stored graph may hold at a time; by default a quarter of what is free."""
+    limit = os.environ.get(LIMIT)
+    return _parse_size(limit) if limit else max(1 << 26, free_bytes() // 4)
+
+
+def _parse_size(text: str) -> int:
+    """Return the bytes of a size such as ``2GB`` or ``500MB``."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([MG])i?B?", text.strip(), re.IGNORECASE)
+    if found is None or float(found[1]) <= 0:
+        raise InputError(f"The memory (--memory, {LIMIT}) is a size such as 2GB or 500MB, not {text!r}.")
+    return int(float(found[1]) * {"M": 1 << 20, "G": 1 << 30}[found[2].upper()])
 
 
 def _number_after(word: str, file: Path) -> int:

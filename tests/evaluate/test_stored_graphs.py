@@ -11,9 +11,8 @@ import torch
 from sfa.data.store import StoredGraph
 from sfa.data.write_store import write_store
 from sfa.errors import InputError
-from sfa.evaluate import baselines as module
 from sfa.evaluate import part, possible
-from sfa.evaluate.baselines import left_out, propagated_features, raw_features
+from sfa.evaluate.baselines import propagated_features, raw_features
 from sfa.evaluate.health import AUC, NEAR, RANK, measure_health
 from sfa.evaluate.part import cut_rows, embed_rows
 from sfa.evaluate.protocols import LinkPrediction, link_prediction
@@ -93,11 +92,11 @@ def test_raw_features_of_other_scales_are_standardized_on_disk(stored: StoredGra
     np.testing.assert_allclose(x.std(0, correction=0), 1, rtol=1e-3)
 
 
-def test_what_is_left_out_is_said(stored: StoredGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert left_out(stored) == {}
-    monkeypatch.setattr(module, "LARGE", 1000)
-    assert left_out(GRAPH) == {}
-    assert "2 hops of the features of 2000 nodes" in left_out(stored)["propagated features"]
+def test_propagated_features_lie_on_disk(stored: StoredGraph) -> None:
+    x = propagated_features(stored)
+    assert file_of(x) is not None
+    assert "edge_index" not in stored
+    torch.testing.assert_close(x, propagated_features(GRAPH), rtol=0, atol=2e-3)  # the store is in float16
 
 
 def test_links_inside_clusters_are_counted_in_pieces(stored: StoredGraph, monkeypatch: pytest.MonkeyPatch) -> None:

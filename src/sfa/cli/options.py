@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
+from sfa.memory import LIMIT
+
 Text = str | None
 Integer = int | None
 DATA, METHOD, TRAINING, OUTPUT = "Data", "Method", "Training", "Output"  # groups of options in the help
@@ -41,6 +43,9 @@ ImageSize = Annotated[int | None, option(DATA, "Resize images to N pixels a side
 SkipCorrupt = Annotated[bool, flag(DATA, "Leave out images that cannot be read.", "--skip-corrupt")]
 Quiet = Annotated[bool, flag(OUTPUT, "Print only results and errors.", "--quiet", "-q")]
 Threads = Annotated[int | None, option(TRAINING, "CPU threads. Default: PyTorch's.", metavar="N", min=1, max=1024)]
+Memory = Annotated[
+    str | None, option(TRAINING, "For a stored graph, as 2GB. Default: 1/4 of free.", metavar="SIZE", envvar=LIMIT)
+]
 Device = Annotated[str, option(TRAINING, "auto, cpu, cuda, …")]
 LedgerPath = Annotated[
     Path | None, option(OUTPUT, "Results. Default: runs/results.json.", "--ledger", metavar="FILE", envvar="SFA_LEDGER")

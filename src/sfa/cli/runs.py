@@ -48,6 +48,7 @@ def train(
     precision: Annotated[Text, option(TRAINING, "32, bf16-mixed or, on a GPU, 16-mixed.")] = None,
     device: shared.Device = "auto",
     threads: shared.Threads = None,
+    memory: shared.Memory = None,
     online_probe: Annotated[bool, flag(TRAINING, "Watch a linear probe. For images.", "--online-probe")] = False,
     out: Annotated[Path | None, option(OUTPUT, "Run folder. Default: a new one in runs/.", metavar="FOLDER")] = None,
     resume: Annotated[bool, flag(OUTPUT, "Continue the run in --out.", "--resume")] = False,
@@ -187,7 +188,9 @@ def report(
 @app.command(no_args_is_help=True)
 def embed(
     run: shared.RunPath,
-    out: Annotated[Path, option(OUTPUT, "File: .parquet, .npy, .npz, .csv, .tsv, .pt, .h5ad.", metavar="FILE")],
+    out: Annotated[
+        Path, option(OUTPUT, "File: .parquet, .npy, .npz, .csv, .tsv, .pt, .h5ad; or folder/.", metavar="FILE")
+    ],
     data: Annotated[str | None, option(DATA, "Other data, with the same features.", metavar="DATA")] = None,
     layout: Annotated[Layout, option(OUTPUT, "In tables: columns, or one of lists.")] = "columns",
     with_labels: Annotated[bool, flag(OUTPUT, "Add labels, given and predicted.", "--with-labels")] = False,
@@ -202,6 +205,7 @@ def embed(
     skip_corrupt: shared.SkipCorrupt = False,
     data_root: shared.DataRoot = None,
     threads: shared.Threads = None,
+    memory: shared.Memory = None,
     quiet: shared.Quiet = False,
 ) -> None:
     """Write the embeddings of all nodes, graphs or images, with their ids.

@@ -1,8 +1,10 @@
 """Baselines: embeddings of the data alone, which need no training, and networks that are trained with the labels."""
 
+import copy
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -13,12 +15,14 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError, unknown_name
 from sfa.evaluate.inputs import MOST_BYTES, Labels, labels_of
-from sfa.evaluate.part import LARGE
 from sfa.evaluate.protocols import Classification, Embedder, Protocol
 from sfa.evaluate.scores import Score
 from sfa.evaluate.splits import Split
 from sfa.graph.features import are_measurements, column_statistics, normalize_features
 from sfa.graph.histograms import degree_histogram, label_histogram, weisfeiler_lehman
+from sfa.graph.spread import rows_of
+from sfa.graph.structure import is_stored
+from sfa.methods.stored import SideBySide, features_spread
 from sfa.nn.image_encoder import to_float
 from sfa.nn.layers import dropout
 from sfa.nn.node_encoders import MLP, Convolution
@@ -58,10 +62,14 @@ def propagated_features(graph: Data) -> Tensor:
 
     With :math:`\hat A = \hat D^{-1/2} (A + I) \hat D^{-1/2}` this is the input of an encoder of two graph convolutions.
     Where it would take more than a gigabyte, features are brought to 256 columns first by a fixed random projection,
-    which nearly keeps angles. Those of a stored graph that is large are not computed: see :func:`left_out`.
+    which nearly keeps angles. Those of a stored graph lie on disk, with the hops beside the store.
     """
     x = raw_features(graph)
     n, width = x.shape
+    if is_stored(graph):
+        standardized = copy.copy(graph).update({"x": x})
+        spread = features_spread(standardized, torch.zeros(width), torch.ones(width), hops=HOPS, alpha=0.0)
+        return SideBySide(n, [partial(rows_of, x), *(one.rows for one in spread)]).product()
     if 4 * (HOPS + 1) * n * width > MOST_BYTES and width > 256:
         projection = torch.randn(width, 256, generator=torch.Generator().manual_seed(0))
         x = feature_product(x, projection.to(x))
@@ -92,14 +100,6 @@ BASELINES: dict[Task, dict[str, Embedder]] = {
     "image": {"raw pixels": raw_pixels},
 }
 """Baselines for nodes, for graphs and for images, by the name that tables give them: dense rows or CSR."""
-
-
-def left_out(data: Data) -> dict[str, str]:
-    """Return the baselines that these data are too large for, each with the sentence that says so."""
-    if data.get("indptr") is None or data.num_nodes <= LARGE:
-        return {}
-    why = f"{HOPS} hops of the features of {data.num_nodes} nodes do not fit in memory"
-    return {"propagated features": f"Propagated features are left out: {why}."}
 
 
 class SupervisedResult(NamedTuple):

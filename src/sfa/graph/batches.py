@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import cumsum, subgraph
 
 from sfa.errors import InputError
-from sfa.graph.structure import csr_structure, sort_edges, structure_of
+from sfa.graph.structure import csr_structure, is_stored, sort_edges, structure_of
 from sfa.graph.walks import draw_below
 from sfa.ranges import check_number
 from sfa.seeding import derive_seed
@@ -158,6 +158,8 @@ def replace_edges(graph: Data, share: float, seed: int) -> Data:
     The draw depends only on the seed and the edges. The result has the fraction as its ``edge_noise``.
     """
     check_number("share", share, at_most=1)
+    if is_stored(graph):
+        raise InputError("The edges of a stored graph cannot be replaced: leave out edge_noise.")
     n, given = graph.num_nodes, graph.edge_index.cpu()
     structure = csr_structure(given, n)
     number, edges = structure.undirected

@@ -37,6 +37,8 @@ class CSRStructure:
     ``edge_row``, ``edge_col`` and ``edge_rowptr`` are of the sorted edges, ``rowptr`` and ``col`` of ``A + I``.
     """
 
+    is_mapped = False  # whether its rows lie on disk
+
     def __init__(self, edge_index: Tensor, num_nodes: int) -> None:
         # A tensor of its own, so that a cache can forget the given one; int32 would not hold the keys.
         edge_index = edge_index.data.long()
@@ -56,6 +58,7 @@ class CSRStructure:
         structure = cls.__new__(cls)
         structure.num_nodes, structure.order = len(rowptr) - 1, None
         structure.edge_rowptr, structure.edge_col = rowptr.data, col.data
+        structure.is_mapped = True
         return structure
 
     @cached_property
@@ -114,9 +117,14 @@ def csr_structure(edge_index: Tensor, num_nodes: int) -> CSRStructure:
     return _STRUCTURES.get(edge_index, lambda: CSRStructure(edge_index, num_nodes), made_of=num_nodes)
 
 
+def is_stored(data: Data) -> bool:
+    """Tell whether a graph is mapped from files, so that no step should touch all of it."""
+    return data.get("indptr") is not None
+
+
 def edge_key(data: Data) -> Tensor:
     """Return the tensor whose life and version are those of a graph's edges: of a stored graph, its row pointers."""
-    key: Tensor = data.edge_index if data.get("indptr") is None else data.indptr
+    key: Tensor = data.indptr if is_stored(data) else data.edge_index
     return key
 
 
@@ -153,19 +161,26 @@ def row_entries(rowptr: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def take_rows(x: Tensor, rows: Tensor) -> Tensor:
-    """Return ``x[rows]`` of dense or CSR features in the layout of ``x``; of a mapped file, no other rows are read."""
+    """Return ``x[rows]`` of dense or CSR features in the layout of ``x``; of a mapped file, no other rows are read.
+
+    Rows of float16, in which a store may keep features, become float32.
+    """
     if x.layout != torch.sparse_csr:
-        return x.index_select(0, rows)  # several times as fast as x[rows]
+        return _widened(x.index_select(0, rows))  # several times as fast as x[rows]
     entries, rowptr = row_entries(x.crow_indices(), rows)
     col, values = x.col_indices().index_select(0, entries), x.values().index_select(0, entries)
     return csr_matrix(rowptr.to(col.dtype), col, values, (len(rows), x.shape[1]))
 
 
 def some_rows(x: Tensor, start: int, stop: int) -> Tensor:
-    """Return rows ``start`` to ``stop`` of a dense or CSR matrix, without a copy of their values."""
+    """Return rows ``start`` to ``stop`` of a dense or CSR matrix, without a copy of their values but of float16."""
     if x.layout != torch.sparse_csr:
-        return x[start:stop]
+        return _widened(x[start:stop])
     rowptr = x.crow_indices()[start : stop + 1]
     first, last = int(rowptr[0]), int(rowptr[-1])
     shape = (len(rowptr) - 1, x.shape[1])
     return csr_matrix(rowptr - first, x.col_indices()[first:last], x.values()[first:last], shape)
+
+
+def _widened(rows: Tensor) -> Tensor:
+    return rows.float() if rows.dtype == torch.float16 else rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -43,6 +44,12 @@ def distinct_below(bounds: Tensor, count: int, generator: torch.Generator) -> Te
     return picks
 
 
+def draw_distinct(bound: int, count: int, generator: torch.Generator) -> Tensor:
+    """Draw ``count`` different numbers below a bound in random order, without a permutation of all of them."""
+    rng = np.random.default_rng(int(torch.randint(2**63 - 1, (), generator=generator)))
+    return torch.from_numpy(rng.choice(bound, count, replace=False))
+
+
 def random_non_edges(structure: CSRStructure, count: int, generator: Generator = None) -> Tensor:
     """Draw ``(2, count)`` ordered pairs of different nodes without an edge, uniformly and with replacement."""
     n, col = structure.num_nodes, structure.col
@@ -77,10 +84,13 @@ class Transitions:
     def __init__(self, structure: CSRStructure, weight: Tensor | None = None) -> None:
         self.num_nodes = structure.num_nodes
         self.rowptr, self.col = structure.edge_rowptr, structure.edge_col
-        if weight is not None and not bool((weight.isfinite() & (weight >= 0)).all()):
-            raise InputError("The edge weights are negative, NaN or infinite: make the graph with sfa.data.as_graph.")
         self.weight = None if weight is None else weight.detach()
-        self._cumulative = None if self.weight is None else _cumulate(self.weight, self.rowptr)
+        self._cumulative = None
+        if weight is None or structure.is_mapped:  # those of a store were checked when it was made
+            return
+        if not bool((weight.isfinite() & (weight >= 0)).all()):
+            raise InputError("The edge weights are negative, NaN or infinite: make the graph with sfa.data.as_graph.")
+        self._cumulative = _cumulate(weight.detach(), self.rowptr)
 
     @classmethod
     def of(cls, graph: Data) -> Transitions:
@@ -95,7 +105,12 @@ class Transitions:
         if len(self.col) == 0:
             return here
         start, stop = self.rowptr[here], self.rowptr[here + 1]
-        if self._cumulative is None:
+        if self.weight is not None and self._cumulative is None:  # the weights of these rows alone are read
+            entries, rowptr = row_entries(self.rowptr, here)
+            cumulative = _cumulate(self.weight[entries], rowptr)
+            entry, moves = _draw_entries(cumulative, rowptr[:-1], rowptr[1:], generator)
+            entry += start - rowptr[:-1]
+        elif self._cumulative is None:
             entry, moves = start + draw_below(stop - start, generator), stop > start
         else:
             entry, moves = _draw_entries(self._cumulative, start, stop, generator)

@@ -1,5 +1,6 @@
 """The base classes of methods: an encoder, an augmentation, a spectral slot, a loss, and plain embeddings."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -10,6 +11,8 @@ from torch_geometric.data import Data
 
 from sfa.augment.base import as_augmentation
 from sfa.errors import InputError
+from sfa.graph.structure import is_stored
+from sfa.memory import working_bytes
 from sfa.modes import full_precision
 from sfa.nn.adapt import as_encoder
 from sfa.postprocess import Postprocess
@@ -94,6 +97,7 @@ class Method(TrainingHooks, nn.Module, ABC):
     chance: ClassVar[float | None] = None  # the loss that tells nothing apart, if that is one number
     spans_processes: ClassVar[bool] = False  # the rows of a step may be spread over several processes
     compares_all_pairs: ClassVar[bool] = False  # of the nodes of a step, whose time grows with their square
+    embeds_stores: ClassVar[bool] = False  # it embeds a stored graph from disk to disk, unless its encoder uses edges
     saves_memory: ClassVar[str] = "train in batches (--batch-size 1024, or a smaller one), or take a smaller --hidden"
 
     encoder: Any
@@ -147,15 +151,28 @@ class Method(TrainingHooks, nn.Module, ABC):
         """Estimate the bytes that :meth:`embed` takes of a whole graph; 0 for sets, which it takes in parts."""
         if self.task != "node":
             return 0.0
+        if self.embeds_from_disk(data):
+            return float(working_bytes())
         own = 0.0 if self.augmentation is None else self.augmentation.memory(data)
-        return 12.0 * int(data.num_nodes or 0) * self.width + float(own)
+        read = 4.0 * data.x.numel() + 64.0 * data.num_edges if is_stored(data) else 0.0
+        return 12.0 * int(data.num_nodes or 0) * self.width + float(own) + read
+
+    def embeds_from_disk(self, data: Data) -> bool:
+        """Tell whether data are a stored graph that is embedded without being read into memory."""
+        uses_edges = self.encoder is not None and getattr(self.encoder, "uses_edges", True)
+        return self.embeds_stores and is_stored(data) and not uses_edges
 
     def embeddings(self, data: Data) -> Tensor:
         """Compute embeddings ``(n, width)`` of the uncorrupted items, before postprocessing."""
         return self.encoder.embed(data)  # type: ignore[no-any-return]
 
     def embed(self, data: Data) -> Tensor:
-        """Compute :meth:`embeddings`, and apply the steps of :attr:`postprocess`."""
+        """Compute :meth:`embeddings`, and apply the steps of :attr:`postprocess`.
+
+        Those of a stored graph may be a tensor over a temporary file.
+        """
+        if is_stored(data) and not self.embeds_from_disk(data):
+            data = copy.copy(data).update({"x": data.x.float()})
         z = self.embeddings(data)
         for step in self.postprocess:
             z = step(z, data)

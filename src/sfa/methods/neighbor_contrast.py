@@ -9,13 +9,14 @@ from scipy.stats import mannwhitneyu
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from sfa.graph.structure import take_rows
-from sfa.graph.walks import Transitions, draw_uniform
+from sfa.graph.structure import is_stored, take_rows
+from sfa.graph.walks import Transitions, draw_distinct, draw_uniform
 from sfa.losses import normalized_jensen_shannon
 from sfa.matrices import singular_directions, unit_rows
 from sfa.methods.base import Method, Observer, Spectral
 from sfa.methods.propagate import Propagate, page_rank
 from sfa.methods.signa import SIGNA
+from sfa.methods.stored import SideBySide, encoded_spread
 from sfa.modes import full_precision, has_fast_bfloat16
 from sfa.nn.heads import projection_head
 from sfa.nn.sparse import propagation_of
@@ -78,6 +79,7 @@ class NeighborContrast(Method):
     published = False
     weights_features = True
     samplers = ("random-nodes", "starts")
+    embeds_stores = True
     saves_memory = Propagate.saves_memory
     reach: Tensor
     is_wide: Tensor
@@ -110,7 +112,8 @@ class NeighborContrast(Method):
 
     def memory(self, batch: Data) -> float:
         """Estimate the bytes of the embedding without training, which outweighs a step."""
-        return self.closed_form.memory(batch)
+        needs_all = is_stored(batch) and not self.embeds_from_disk(batch)
+        return super().memory(batch) if needs_all else self.closed_form.memory(batch)
 
     @torch.no_grad()
     def before_training(self, data: Data) -> None:
@@ -158,7 +161,7 @@ class NeighborContrast(Method):
         return torch.where(draw_uniform(seeds, generator) < self.mask, seeds, end)
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
-        seeds = data.get("seeds", torch.arange(data.num_nodes, device=data.x.device))
+        seeds = data.seeds if "seeds" in data else torch.arange(data.num_nodes, device=data.x.device)
         rows = torch.cat([seeds, self.positives(data, seeds, generator)])
         device = self.directions.device
         is_faster = self.precision == "auto" and has_fast_bfloat16(device)
@@ -185,12 +188,27 @@ class NeighborContrast(Method):
             yield unit_rows(spread)
         if self.alpha > 0:
             yield unit_rows(page_rank(z, adjacency, self.alpha))
-        weight = self.weight if self.weight is not None else 4 if self.is_wide else 1
-        yield weight * unit_rows(self.closed_form.embeddings(data))
+        yield self.closed_form_weight * unit_rows(self.closed_form.embeddings(data))
+
+    @property
+    def closed_form_weight(self) -> float:
+        """Weight of the embedding without training."""
+        return self.weight if self.weight is not None else 4 if self.is_wide else 1
+
+    def stored_blocks(self, data: Data) -> SideBySide:
+        """Return the same parts of a stored graph, which lie on disk."""
+        closed_form, projection = self.closed_form.stored_blocks(data), self.closed_form.projection.cpu()
+        parts = encoded_spread(self.encoder, data, self.closed_form.weigh, hops=self.hops, alpha=self.alpha)
+        blocks = [*(one.rows for one in parts), lambda rows: closed_form.rows(rows) @ projection]
+        return SideBySide(len(data.x), blocks, self.closed_form_weight)
 
     def leading_directions(self, data: Data) -> Tensor:
         """Compute the leading right singular vectors of all blocks side by side, from some rows of a large graph."""
-        rows = torch.randperm(data.num_nodes, generator=torch.Generator().manual_seed(0))[:SAMPLE]
+        generator = torch.Generator().manual_seed(0)
+        if self.embeds_from_disk(data):
+            rows = draw_distinct(data.num_nodes, min(SAMPLE, data.num_nodes), generator).sort().values
+            return self.stored_blocks(data).directions(rows)[1][:, : self.width].to(self.directions)
+        rows = torch.randperm(data.num_nodes, generator=generator)[:SAMPLE]
         rows = rows.to(self.directions.device)
         table = torch.cat([block[rows] for block in self.blocks(data)], dim=1)
         return singular_directions(table)[1][:, : self.width].to(self.directions)
@@ -208,6 +226,8 @@ class NeighborContrast(Method):
             self.closed_form.find_weights(data)  # so that an untrained encoder sees measurements as a trained one does
         # Else the directions are those of the data at hand.
         directions = self.directions if is_trained else self.leading_directions(data)
+        if self.embeds_from_disk(data):
+            return self.stored_blocks(data) @ directions
         z, first = directions.new_zeros(data.num_nodes, self.width), 0
         for block in self.blocks(data):
             z.addmm_(block, directions[first : first + block.shape[1]])

@@ -8,9 +8,12 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from sfa.graph.features import MEANINGS, are_measurements, column_statistics
-from sfa.graph.structure import some_rows
+from sfa.graph.spread import STEPS, rows_of
+from sfa.graph.structure import is_stored, some_rows
 from sfa.matrices import csr_matrix, relative_powers, row_chunks, singular_directions, unit_rows
+from sfa.memory import working_bytes
 from sfa.methods.base import Method, Observer, Spectral
+from sfa.methods.stored import SideBySide, features_spread
 from sfa.nn.sparse import Propagation, feature_product, propagation_of, transposed
 from sfa.ranges import FewCount, FewNatural, NonNegative, Share, Width, check_number, check_whole
 from sfa.registry import register
@@ -18,8 +21,8 @@ from sfa.registry import register
 Weighting = Literal["auto", "idf", "standard", "none"]
 
 WEIGHTINGS = {"idf": "weighted by inverse document frequency", "none": "rows scaled to one length"}
-STEPS = 10
-"""Steps of the power iteration of PageRank, as in APPNP."""
+WIDEST = 2048
+"""Columns of all blocks of a stored graph, at most, for which the matrix of all their products is made."""
 SPARE = 10
 """Directions beyond those wanted, which let the subspace iteration converge faster."""
 
@@ -65,6 +68,7 @@ class Propagate(Method):
     learns = False
     samplers = ("whole",)
     saves_memory = "take a smaller --hidden"
+    embeds_stores = True
     shift: Tensor
     scale: Tensor
     projection: Tensor
@@ -97,6 +101,8 @@ class Propagate(Method):
 
     def memory(self, batch: Data) -> float:
         """Estimate the bytes of the decomposition: thin matrices of as many rows as nodes, and the features turned."""
+        if is_stored(batch):
+            return float(working_bytes())
         turned = int(batch.num_features) if batch.x.layout == torch.strided else 0
         return 4.0 * int(batch.num_nodes or 0) * (14 * self.width + turned)
 
@@ -140,9 +146,18 @@ class Propagate(Method):
             return csr_matrix(x.crow_indices(), x.col_indices(), values, (x.shape[0], x.shape[1]))
         return math.sqrt(x.shape[1]) * unit_rows(x * self.scale)
 
-    def blocks(self, data: Data) -> "Blocks":
+    def blocks(self, data: Data) -> "Blocks | SideBySide":
         """Return the matrix ``(n, blocks · d)`` of a graph."""
+        if is_stored(data):
+            return self.stored_blocks(data)
         return Blocks(data, self.shift, self.scale, self.hops, self.alpha)
+
+    def stored_blocks(self, data: Data) -> SideBySide:
+        """Return the same of a stored graph, whose spread features lie on disk."""
+        shift, scale = self.shift.cpu(), self.scale.cpu()
+        spread = features_spread(data, shift, scale, hops=self.hops, alpha=self.alpha)
+        blocks = [lambda rows: (rows_of(data.x, rows) - shift) * scale, *(one.rows for one in spread)]
+        return SideBySide(len(data.x), blocks)
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         """Compute 0, with nothing to minimize."""
@@ -164,11 +179,11 @@ def page_rank(h: Tensor, adjacency: Propagation, alpha: float) -> Tensor:
 
 def weighting_of(x: Tensor) -> Weighting:
     """Choose the weights of features ``(n, d)`` by what they look like."""
-    entries = x.values() if x.layout == torch.sparse_csr else x
-    is_dense = 2 * int(entries.count_nonzero()) >= x.shape[0] * x.shape[1]
-    if is_dense or bool((entries < 0).any()) or are_measurements(x):
+    chunks = [x.values()] if x.layout == torch.sparse_csr else [x[rows] for rows in row_chunks(tuple(x.shape))]
+    has_negative = any(bool((entries < 0).any()) for entries in chunks)
+    if has_negative or 2 * sum(int(one.count_nonzero()) for one in chunks) >= math.prod(x.shape) or are_measurements(x):
         return "standard"
-    return "idf" if bool((entries == entries.round()).all()) else "none"
+    return "idf" if all(bool((entries == entries.round()).all()) for entries in chunks) else "none"
 
 
 def feature_weights(x: Tensor, weighting: Weighting) -> tuple[Tensor, Tensor]:
@@ -182,7 +197,7 @@ def feature_weights(x: Tensor, weighting: Weighting) -> tuple[Tensor, Tensor]:
     if x.layout == torch.sparse_csr:
         count = torch.bincount(x.col_indices()[x.values() != 0], minlength=x.shape[1])
     else:
-        count = x.count_nonzero(0)
+        count = torch.stack([x[rows].count_nonzero(0) for rows in row_chunks(tuple(x.shape))]).sum(0)
     return shift, (x.shape[0] / count.clamp(min=1).double()).log()
 
 
@@ -233,13 +248,18 @@ class Blocks:
         return torch.cat(parts)
 
 
-def leading_directions(table: Blocks, count: int, iterations: int) -> tuple[Tensor, Tensor]:
-    """Compute the largest singular values ``(count,)`` and right singular vectors of a matrix by subspace iteration."""
+def leading_directions(table: Blocks | SideBySide, count: int, iterations: int) -> tuple[Tensor, Tensor]:
+    """Compute the largest singular values ``(count,)`` and right singular vectors of a matrix by subspace iteration.
+
+    Of a stored graph with few features they are those of the Gram matrix, to which the iteration converges.
+    """
+    if isinstance(table, SideBySide) and table.shape[1] <= WIDEST:
+        sigma, v = table.directions()
+        return sigma[:count].float(), v[:, :count].float()
     rank = min(count + SPARE, *table.shape)
-    like = table.shift
-    q = torch.randn(table.shape[1], rank, generator=torch.Generator().manual_seed(0)).to(like)
-    q = torch.linalg.qr(q).Q
+    q = torch.randn(table.shape[1], rank, generator=torch.Generator().manual_seed(0))
+    q = torch.linalg.qr(q if isinstance(table, SideBySide) else q.to(table.shift)).Q
     for _ in range(iterations):
         q = torch.linalg.qr(table.transposed_product(table @ q)).Q
     sigma, v = singular_directions(table @ q)
-    return sigma[:count].to(like), q @ v[:, :count].to(like)
+    return sigma[:count].to(q), q @ v[:, :count].to(q)

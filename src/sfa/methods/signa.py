@@ -8,6 +8,7 @@ from sfa.graph.structure import take_rows
 from sfa.graph.walks import Transitions, draw_uniform
 from sfa.losses import normalized_jensen_shannon
 from sfa.methods.base import Method, Observer, Spectral
+from sfa.methods.stored import SideBySide, encoded_spread
 from sfa.modes import full_precision
 from sfa.nn.heads import projection_head
 from sfa.postprocess import Propagate
@@ -33,6 +34,7 @@ class SIGNA(Method):
         hops: Number of propagated embeddings beside the encoder's; if 0, the encoder's are left as they are.
     """
 
+    embeds_stores = True
     chance = 1.386294  # 2 log 2
     defaults = {
         "encoder": {
@@ -81,5 +83,8 @@ class SIGNA(Method):
     @torch.no_grad()
     def embeddings(self, data: Data) -> Tensor:
         """Compute ``(n, (hops + 1) width)``."""
+        if self.embeds_from_disk(data):
+            parts = encoded_spread(self.encoder, data, lambda rows: rows, hops=self.hops, alpha=0.0)
+            return SideBySide(len(data.x), [one.rows for one in parts]).product()
         z: Tensor = self.encoder.embed(data)
         return z if self.hops == 0 else Propagate(self.hops, concat=True)(z, data)

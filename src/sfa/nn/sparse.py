@@ -115,7 +115,7 @@ def feature_product(x: Tensor, weight: Tensor, mask: Tensor | None = None) -> Te
     if mask is not None:
         weight = mask.to(weight.dtype)[:, None] * weight
     if x.layout != torch.sparse_csr:
-        return x @ weight
+        return (x.to(weight.dtype) if x.dtype == torch.float16 else x) @ weight
     needs_transpose = torch.is_grad_enabled() and weight.requires_grad
     return sparse_product(x, transposed(x) if needs_transpose else x, weight.contiguous())
 

@@ -17,6 +17,7 @@ from sfa.evaluate.inputs import has_targets
 from sfa.evaluate.protocols.base import ProbeProtocol
 from sfa.export import Columns, Layout, check_export, write_embeddings
 from sfa.folders import expand_user
+from sfa.memory import set_memory
 from sfa.report.collect import PARTS, predict
 from sfa.run.display import Display, Rows, Shown, counted, display_of
 from sfa.run.run import Run, open_for, open_runs, set_threads
@@ -67,6 +68,7 @@ def embed_run(
     bipartite: bool = False,
     data_root: str | Path | None = None,
     threads: int | None = None,
+    memory: str | None = None,
     progress: bool | Display = False,
 ) -> Embeddings:
     """Compute the embeddings of all nodes, graphs or images, with their ids; write them to a file if one is named.
@@ -75,12 +77,15 @@ def embed_run(
     ``threads`` and ``progress`` are as for :func:`~sfa.run.evaluate_run`.
 
     Args:
-        out: File to write: ``.parquet``, ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.pt`` or ``.h5ad``.
+        out: File to write: ``.parquet``, ``.npy``, ``.npz``, ``.csv``, ``.tsv``, ``.pt`` or ``.h5ad``; without a
+            suffix a folder, of ``.parquet`` files of some rows each.
         data: Another graph, set of graphs or images, with the same features; else the run's own.
         layout: Of ``.parquet``, ``.csv`` and ``.tsv``: a column a feature, or one column of lists.
+        memory: Bytes that work on a stored graph holds at a time, ``2GB``; by default a quarter of what is free.
         with_labels: Add each one's label, and the label that a probe gives it.
     """
     set_threads(threads)
+    set_memory(memory)
     path = None if out is None else Path(out)
     if path is not None:
         check_export(path, layout)

@@ -1,6 +1,8 @@
 """Train large graphs in batches, and refuse what does not fit in memory, before training starts."""
 
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -51,7 +53,7 @@ def in_batches(
 
 
 def require_memory_for(method: Method, data: Data, sampler: Sampler, training: Training, device: torch.device) -> None:
-    """Raise if a step, or embedding all nodes, takes more memory than is free, and say which option helps."""
+    """Raise if a step, or embedding all nodes, takes more memory or temporary files than are free; say what helps."""
     batches = BatchPlan(data, lambda _: sampler, training.seed, device, training.accumulate)
     needed = max(method.memory(batches.first()), method.memory_to_embed(batches.data))
     is_shared = world_size() > 1 and device.type != "cuda"  # by the processes of this machine
@@ -61,3 +63,12 @@ def require_memory_for(method: Method, data: Data, sampler: Sampler, training: T
             f"{type(method).__name__} would take about {needed / 1e9:.3g} GB of memory on these data, and "
             f"{free / 1e9:.3g} GB are free: {method.saves_memory}."
         )
+    if method.embeds_from_disk(data):
+        columns = 0 if method.encoder is None else method.encoder.width * (getattr(method, "hops", 0) + 2)
+        needed = data.num_nodes * (data.x.element_size() * columns + 4 * method.width)
+        place = tempfile.gettempdir()
+        if needed > (room := shutil.disk_usage(place).free):
+            found = f"{needed / 1e9:.3g} GB of temporary files, and {place} has {room / 1e9:.3g} GB"
+            raise InputError(
+                f"Embeddings would need {found}: set TMPDIR to another folder, or take a smaller --hidden."
+            )

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from sfa.atomic import write_text
 from sfa.errors import InputError
 from sfa.evaluate import Protocol, Score
-from sfa.evaluate.baselines import BASELINES, left_out
+from sfa.evaluate.baselines import BASELINES
 from sfa.evaluate.inputs import MANY, has_targets, is_sparse, sparse_rows
 from sfa.evaluate.protocols import Embedder, default_protocol
 from sfa.evaluate.protocols.base import REGRESSION
@@ -76,12 +76,9 @@ def usual_protocol(data: Data) -> Protocol:
     return protocol
 
 
-def embedders_of(run: Run, baselines: bool, display: Display) -> dict[str, Embedder]:
+def embedders_of(run: Run, baselines: bool) -> dict[str, Embedder]:
     """Return by name the embeddings that need no training, if asked for, and last those of the run."""
-    found, lacking = dict(BASELINES[task_of(run.data)]) if baselines else {}, left_out(run.data)
-    for name in [name for name in lacking if name in found]:
-        display.say(lacking[name])
-        del found[name]
+    found = dict(BASELINES[task_of(run.data)]) if baselines else {}
     if baselines and run.method.learns:
         found["untrained encoder"] = lambda data: run.untrained.embed(data)
     return {**found, run.name: run.method.embed}
@@ -99,7 +96,7 @@ def score_run(
     run: Run, protocol: Protocol, display: Display, *, baselines: bool = True, known: Mapping[str, Score] | None = None
 ) -> list[Score]:
     """Return the scores of the baselines, if asked for, and last that of the run; known ones are used again."""
-    scores, wanted = dict(known or {}), embedders_of(run, baselines, display)
+    scores, wanted = dict(known or {}), embedders_of(run, baselines)
     lacking = {name: embed for name, embed in wanted.items() if name not in scores}
     held_out = protocol.needs == "edges" and lacking.pop(run.name, None) is not None
     if lacking:
@@ -164,7 +161,7 @@ def _score_shared(
     runs: Sequence[Run], protocol: Protocol, kept: Sequence[Known], display: Display, baselines: bool
 ) -> list[list[Score]]:
     """Score the embeddings that a run folder lacks; those with the same digest are scored once."""
-    wanted = [embedders_of(run, baselines, display) for run in runs]
+    wanted = [embedders_of(run, baselines) for run in runs]
     lacking = {name for names, known in zip(wanted, kept, strict=True) for name in names if name not in known}
     digests: list[dict[str, str]] = []
     scores, embeddings = Known(), dict[str, Tensor]()  # by digest

@@ -17,6 +17,8 @@ from sfa.distributed import any_of, barrier_and_destroy, broadcast_object, rank,
 from sfa.errors import InputError, MissingFeaturesError, unknown_name
 from sfa.export import ExportError, check_export
 from sfa.folders import expand_user
+from sfa.graph.structure import is_stored
+from sfa.memory import set_memory
 from sfa.methods import available_methods
 from sfa.registry import is_path, known_names
 from sfa.report.page import finite
@@ -59,6 +61,7 @@ def train_run(
     data_root: str | Path | None = None,
     device: str = "auto",
     threads: int | None = None,
+    memory: str | None = None,
     embed: str | Path | None = None,
     evaluate: bool = True,
     report: bool = False,
@@ -81,7 +84,8 @@ def train_run(
         resume: Go on with the run in ``out``, as processes do that ``torchrun --max-restarts`` starts again.
         device: ``auto``, ``cpu``, ``cuda``, …
         embed: File of the embeddings, as for :func:`~sfa.run.embed_run`, or ``none``. Default: in the run folder,
-            ``embeddings.parquet``.
+            ``embeddings.parquet``, or of a stored graph a folder ``embeddings``.
+        memory: Bytes that work on a stored graph holds at a time, ``2GB``; by default a quarter of what is free.
         evaluate: Score the embeddings at the end, where there are labels.
         report: Write ``report.html`` into the run folder at the end.
         log: Also log to ``tensorboard`` or ``wandb``.
@@ -95,6 +99,7 @@ def train_run(
     tell = Display().say if display.console.quiet else display.say
     display = display if is_first else Display(quiet=True)
     set_threads(threads)
+    set_memory(memory)
     columns = (source, target, weight, bipartite, encode)
     origin = Source(data, data_root, features, labels, node_features, image_size, skip_corrupt, *columns)
     asked, path = as_changes(set or {}, changes), None if out is None else expand_user(out)
@@ -155,7 +160,8 @@ def train_run(
 def _write_embeddings(run: Run, file: Path | None, display: Display) -> None:
     """Write the embeddings into a file, or into the run folder, where a full disk is only reported."""
     try:
-        display.say(embed_run(run, out=file or run.path / EMBEDDINGS).notes()[0])
+        own = run.path / (Path(EMBEDDINGS).stem if is_stored(run.data) else EMBEDDINGS)
+        display.say(embed_run(run, out=file or own).notes()[0])
     except ExportError as error:
         if file is not None:
             raise

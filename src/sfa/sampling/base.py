@@ -1,6 +1,7 @@
 """The base classes of samplers, and of samplers whose batches are graphs."""
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import ClassVar
 
 import torch
@@ -59,17 +60,24 @@ class GraphSampler(Sampler):
 
     ``nodes`` ``(n_b,)`` are the numbers of a batch's nodes in the whole graph, and a loss counts the first ``roots`` of
     them. Features may be dense, ``torch.sparse_csr`` or in a mapped file. Beyond the graph and its compressed rows,
-    memory is one number a node and what a batch needs.
+    memory is one number a node, of a stored graph none, and what a batch needs.
     """
 
     def __init__(self, data: Data, *, batch_size: Count = 1024) -> None:
         super().__init__(data, batch_size=batch_size, num_seeds=int(data.num_nodes))
         self._structure = structure_of(data)
         self._weight = None if data.edge_weight is None else self._structure.sorted(data.edge_weight)
-        self._table = torch.zeros(data.num_nodes, dtype=torch.int64)
+
+    @cached_property
+    def _table(self) -> Tensor:
+        return torch.zeros(self.data.num_nodes, dtype=torch.int64)
 
     def _find(self, wanted: Tensor, nodes: Tensor) -> tuple[Tensor, Tensor]:
         """Return where each of the wanted nodes is among some distinct nodes, and whether it is there at all."""
+        if self._structure.is_mapped:
+            ascending, order = nodes.sort()
+            place = order[torch.searchsorted(ascending, wanted).clamp_max(len(nodes) - 1)]
+            return place, nodes.index_select(0, place) == wanted
         self._table[nodes] = torch.arange(len(nodes))  # nothing is cleared: entries of other nodes are found out below
         place = self._table.index_select(0, wanted).clamp_max(len(nodes) - 1)
         return place, nodes.index_select(0, place) == wanted

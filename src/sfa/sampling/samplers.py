@@ -11,8 +11,8 @@ from torch_geometric.data import Data
 
 from sfa.errors import InputError
 from sfa.graph.batches import make_batch
-from sfa.graph.structure import CSRStructure, expand_rowptr, row_entries, sort_edges, take_rows
-from sfa.graph.walks import Transitions, distinct_below, random_walks
+from sfa.graph.structure import CSRStructure, expand_rowptr, is_stored, row_entries, sort_edges, take_rows
+from sfa.graph.walks import Transitions, distinct_below, draw_distinct, random_walks
 from sfa.ranges import Count, FewCount, check_whole
 from sfa.registry import register
 from sfa.sampling.base import GraphSampler, Sampler
@@ -210,8 +210,11 @@ class RandomNodes(Starts):
         self.steps = steps
 
     def plan(self, generator: torch.Generator) -> list[Tensor]:
-        """Draw the seeds of each step of one epoch."""
-        return super().plan(generator)[: self.steps]
+        """Draw the seeds of each step of one epoch; of a stored graph without a permutation of all nodes."""
+        count = self.steps * self.batch_size
+        if not is_stored(self.data) or count >= self.num_seeds:
+            return super().plan(generator)[: self.steps]
+        return list(torch.split(draw_distinct(self.num_seeds, count, generator), self.batch_size))
 
 
 @register("sampler", "graphs")
