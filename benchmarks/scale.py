@@ -1,18 +1,20 @@
-"""Train on generated graph stores of growing size and embed them: time, memory, steps per second and probes.
+"""Convert generated graphs of growing size to stores, train on them and embed: time, memory, steps per second, probes.
 
     python benchmarks/scale.py --nodes 100000 1000000 10000000 --degree 20
 
 The graph is a stochastic block model: a node draws half its partners, each of its own class with probability --same,
 and is drawn by as many. Features are the mean of a node's class, with the other sign in a share --flip of the nodes,
 plus noise, in float16: sums over neighbors lose most of the means, and an encoder that learns what the nodes of a class
-have in common does not. Each step runs in a process of its own. Memory is the largest anonymous part (RssAnon), which
-leaves out the page cache of mapped files; beside it is the largest of all (ru_maxrss). Folders are made in TMPDIR and
-removed.
+have in common does not. With --tables the graph is also written as Parquet tables, of which "convert" makes the store
+that is used, which must be the same. Each step runs in a process of its own. Memory is the largest anonymous part
+(RssAnon), which leaves out the page cache of mapped files; beside it is the largest of all (ru_maxrss). Folders are
+made in TMPDIR and removed.
 """
 
 from __future__ import annotations
 
 import argparse
+import filecmp
 import json
 import os
 import resource
@@ -27,10 +29,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 from torch import Tensor, nn
 
+from sfa.data import convert_to_store
 from sfa.data.store import StoredGraph, open_store
 from sfa.data.write_store import NpyWriter, new_store, write_manifest
 from sfa.graph.structure import take_rows
@@ -75,6 +79,38 @@ def generate(folder: Path, nodes: int, degree: int, same: float, strength: float
                 y.append(label)
         write_manifest(new, f"blocks of {nodes}", {})
     return {"edges": total // 2, "GB": sum(file.stat().st_size for file in folder.iterdir()) / 1e9}
+
+
+def write_tables(folder: Path) -> dict[str, Any]:
+    """Write edges, each in one direction, and features with labels as Parquet tables, and remove all but the edges."""
+    data, tables = open_store(folder / "store"), folder / "tables"
+    tables.mkdir()
+    for number, start in enumerate(range(0, data.num_nodes, BUCKET)):
+        stop = min(start + BUCKET, data.num_nodes)
+        rows, ids = data.indptr[start : stop + 1], torch.arange(start, stop)
+        source = ids.repeat_interleave(rows.diff())
+        target = data.indices[rows[0] : rows[-1]]
+        kept = source < target
+        edges = pa.table({"source": source[kept].numpy(), "target": target[kept].numpy()})
+        pq.write_table(edges, tables / f"edges-{number:04d}.parquet")
+        x = data.x[start:stop].float().numpy()
+        columns = {"id": ids.numpy(), **{f"x{i}": x[:, i] for i in range(x.shape[1])}, "label": data.y[start:stop].numpy()}
+        pq.write_table(pa.table(columns), tables / f"nodes-{number:04d}.parquet")
+    for name in ("x.npy", "y.npy"):
+        (folder / "store" / name).unlink()
+    (folder / "store").rename(folder / "generated")
+    return {"GB": sum(file.stat().st_size for file in tables.iterdir()) / 1e9}
+
+
+def convert(folder: Path) -> dict[str, Any]:
+    """Convert the tables to a store, and compare its edges with those that were generated."""
+    tables = folder / "tables"
+    given = {"features": str(tables / "nodes-*.parquet"), "float16": True, "memory": os.environ["SFA_MEMORY"]}
+    convert_to_store(str(tables / "edges-*.parquet"), folder / "store", **given)
+    for name in ("indptr.npy", "indices.npy"):
+        if not filecmp.cmp(folder / "generated" / name, folder / "store" / name, shallow=False):
+            raise SystemExit(f"{name} is not the one that was generated.")
+    return {"GB": sum(file.stat().st_size for file in (folder / "store").iterdir()) / 1e9}
 
 
 def train(folder: Path, method: str, epochs: int, settings: list[str]) -> dict[str, Any]:
@@ -169,10 +205,11 @@ def main() -> None:
     parser.add_argument("--same", type=float, default=0.5)
     parser.add_argument("--strength", type=float, default=0.4)
     parser.add_argument("--flip", type=float, default=0.4)
-    parser.add_argument("--methods", nargs="+", default=["neighbor-contrast"])
+    parser.add_argument("--methods", nargs="*", default=["neighbor-contrast"])
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--set", nargs="*", default=["method.hidden=128", "encoder.hidden=128"], help="as KEY=JSON")
     parser.add_argument("--memory", default="1.5GB", help="that work on a stored graph may hold")
+    parser.add_argument("--tables", action="store_true", help="write tables and convert them to the store")
     parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     os.environ["SFA_MEMORY"] = given.memory
@@ -184,6 +221,8 @@ def main() -> None:
         settings = [one for one in settings if method != "signa" or one != "method.hidden=128"]
         work: dict[str, tuple[Any, ...]] = {
             "generate": (generate, folder / "store", *graph),
+            "tables": (write_tables, folder),
+            "convert": (convert, folder),
             "train": (train, folder, method, given.epochs if method != "propagate" else 1, settings),
             "embed": (embed, folder, method),
             "probe": (probe, folder, method),
@@ -194,7 +233,7 @@ def main() -> None:
     print(f"| nodes | step | {' | '.join(columns)} |\n| --- | --- |{' --- |' * len(columns)}", flush=True)
     for nodes in given.nodes:
         with tempfile.TemporaryDirectory(prefix="scale-") as folder:
-            steps = ["generate", "probe raw", "probe hops"]
+            steps = ["generate", *(["tables", "convert"] if given.tables else []), "probe raw", "probe hops"]
             steps += [f"{kind} {method}" for method in given.methods for kind in ("train", "embed", "probe")]
             for step in steps:
                 command = [sys.executable, __file__, *sys.argv[1:], "--step", step, folder, "--nodes", str(nodes)]
