@@ -207,7 +207,7 @@ def test_entries_are_dropped_or_scaled_and_keep_their_mean(rate: float) -> None:
     x = 1 + torch.rand(200, 300, generator=seeded())
     dropped = dropout(x, rate, seeded(1))
     kept = dropped != 0
-    torch.testing.assert_close(dropped[kept], (x / (1 - rate))[kept], rtol=1e-4, atol=0)  # rates are multiples of 2⁻¹⁶
+    torch.testing.assert_close(dropped[kept], (x / (1 - rate))[kept])
     assert kept.double().mean().item() == pytest.approx(1 - rate, abs=0.01)
     assert dropped.mean().item() == pytest.approx(x.mean().item(), rel=0.03)
     # Neither rows nor columns go together.
@@ -241,8 +241,6 @@ def test_the_ends() -> None:
     x = torch.rand(4, 3)
     assert dropout(x, 0.0) is x
     assert torch.equal(dropout(x, 1.0), torch.zeros(4, 3))
-    assert (dropout(torch.ones(500), 1e-4, seeded()) > 0).sum() >= 498
-    assert (dropout(torch.ones(500), 1 - 1e-4, seeded()) > 0).sum() <= 2
     with pytest.raises(InputError, match=r"from 0 to 1, not 1\.5"):
         dropout(x, 1.5)
 

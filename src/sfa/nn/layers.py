@@ -41,22 +41,16 @@ def activate(activation: nn.Module, x: Tensor, generator: torch.Generator | None
 
 
 def dropout(x: Tensor, rate: float, generator: torch.Generator | None = None) -> Tensor:
-    """Set each entry (of a CSR matrix each stored value) to 0 with probability ``rate``, and scale the others up.
-
-    The probability is rounded to a multiple of 2⁻¹⁶, so that one random number serves four entries.
-    """
+    """Set each entry (of a CSR matrix each stored value) to 0 with probability ``rate``, and scale the others up."""
     if not 0 <= rate <= 1:
         raise InputError(f"A dropout rate is a probability from 0 to 1, not {rate}.")
-    dropped = round(rate * 2**16)
-    if dropped == 0:
+    if rate == 0:
         return x
     if x.layout == torch.sparse_csr:
         values = dropout(x.values(), rate, generator)
         return csr_matrix(x.crow_indices(), x.col_indices(), values, (x.shape[0], x.shape[1]))
-    numbers = torch.empty(-(-x.numel() // 4), dtype=torch.int64, device=x.device)
-    numbers.random_(-(2**63), None, generator=generator)
-    drawn = numbers.view(torch.int16)[: x.numel()].view(x.shape)  # uniform from -2¹⁵ to 2¹⁵ - 1
-    return x * (drawn > dropped - 2**15 - 1).to(x.dtype).mul_(2**16 / max(2**16 - dropped, 1))
+    kept = torch.empty_like(x).bernoulli_(1 - rate, generator=generator)
+    return x * (kept if rate == 1 else kept.div_(1 - rate))
 
 
 class Linear(nn.Module):
