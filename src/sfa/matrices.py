@@ -42,9 +42,9 @@ def _silence_beta_warning() -> None:
         torch.zeros(1, 1).to_sparse_csr()
 
 
-def row_chunks(shape: tuple[int, ...], num_bytes: int = CHUNK_BYTES) -> Iterator[slice]:
+def row_chunks(shape: tuple[int, ...], num_bytes: int | None = None) -> Iterator[slice]:
     """Yield the rows of a table ``(n, d)`` in pieces that take so much as float32, some 16 MB, and at least one row."""
-    step = max(1, num_bytes // (4 * shape[1]))
+    step = max(1, (num_bytes or CHUNK_BYTES) // (4 * shape[1]))
     return (slice(start, start + step) for start in range(0, shape[0], step))
 
 

@@ -42,7 +42,7 @@ def test_a_store_trains_like_its_tables(run_sfa: RunSfa, tables: list[str]) -> N
         assert trained.code == 0, trained
         scores.append(trained.out)
     assert scores[0] == scores[1]
-    embeddings = [pd.read_parquet(f"run-{name}/embeddings.parquet") for name in ("store", "edges.csv")]
+    embeddings = [pd.read_parquet(f"run-{name}") for name in ("store/embeddings", "edges.csv/embeddings.parquet")]
     pd.testing.assert_frame_equal(*embeddings)
     assert run_sfa("neighbors", "run-store", "n5", "-k", 2).code == 0
     assert run_sfa("train", "--resume", "--out", "run-store", "--no-evaluate").code == 0

@@ -86,6 +86,7 @@ def test_all_in_one_table(run: Path, run_sfa: RunSfa) -> None:
         "ridge-60-20-20",
         "ridge-scaffold",
         "linear-scaffold",
+        "minibatch-10-10-80",
     }
     absent |= {name for name in registered("protocol") if name.startswith("image-")}
     assert kept == {f"scores-{name}.json" for name in registered("protocol") if name not in absent}

@@ -14,6 +14,7 @@ import typer.main
 from sfa.cli.app import app
 
 COMMANDS: dict[str, tuple[str, ...]] = {  # what each command needs to begin with, before it gets a wrong path
+    "convert": ("DATA", "--out", "made"),
     "train": ("DATA", "--epochs", "1", "--method", "grace"),
     "sweep": ("DATA", "--epochs", "1", "--method", "grace", "--trials", "1"),
     "study": ("iterations", "--datasets", "DATA", "--epochs", "1"),

@@ -261,7 +261,7 @@ def test_a_full_disk_leaves_the_page_that_was_there(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("sfa.atomic._flush_to_disk", full)
+        patch.setattr("sfa.atomic.flush_to_disk", full)
         result = run_sfa("report", runs[0], "-q", protocol="knn")
     assert result.code == 1
     assert result.err == f"sfa: Cannot write {runs[0] / 'report.html'}: No space left on device.\n"

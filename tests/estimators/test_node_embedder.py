@@ -397,10 +397,10 @@ def test_the_map_of_a_recipe_can_be_taken_out(recipe: str) -> None:
 
 
 def test_the_callers_graph_stays_where_it_is(planted: Data, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PyG's Data.to moves in place; on a GPU the caller's graph would otherwise be gone from the CPU."""
+    """PyG's Data.apply moves in place; on a GPU the caller's graph would otherwise be gone from the CPU."""
     moved: list[Data] = []
-    real = Data.to
-    monkeypatch.setattr(Data, "to", lambda self, *args, **kwargs: moved.append(self) or real(self, *args, **kwargs))
+    real = Data.apply
+    monkeypatch.setattr(Data, "apply", lambda self, *args, **kwargs: moved.append(self) or real(self, *args, **kwargs))
     train(Recipe.parse({}).build(8), planted, epochs=1)
     assert moved
     assert all(graph is not planted for graph in moved)
