@@ -94,7 +94,8 @@ def write_tables(folder: Path) -> dict[str, Any]:
         edges = pa.table({"source": source[kept].numpy(), "target": target[kept].numpy()})
         pq.write_table(edges, tables / f"edges-{number:04d}.parquet")
         x = data.x[start:stop].float().numpy()
-        columns = {"id": ids.numpy(), **{f"x{i}": x[:, i] for i in range(x.shape[1])}, "label": data.y[start:stop].numpy()}
+        columns = {"id": ids.numpy(), **{f"x{i}": x[:, i] for i in range(x.shape[1])}}
+        columns["label"] = data.y[start:stop].numpy()
         pq.write_table(pa.table(columns), tables / f"nodes-{number:04d}.parquet")
     for name in ("x.npy", "y.npy"):
         (folder / "store" / name).unlink()
