@@ -30,6 +30,14 @@ def batch_generator(seed: int, epoch: int, step: int, *, rank: int = 0) -> torch
     return torch.Generator().manual_seed(derive_seed(seed, 3, epoch, step, rank))
 
 
+def generator_on(device: torch.device, generator: torch.Generator | None) -> torch.Generator | None:
+    """Return a generator on a device: the given one, if it is there, or one that it seeds."""
+    if generator is None or generator.device.type == device.type:
+        return generator
+    seed = torch.randint(2**63 - 1, (), generator=generator, device=generator.device)
+    return torch.Generator(device).manual_seed(int(seed))
+
+
 @contextmanager
 def seeded_initialization(seed: int) -> Iterator[None]:
     """Initialize weights reproducibly inside, and leave the global generator as it was."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch_geometric.data import Data
 
+from sfa.data.write_store import write_store
 from sfa.run import Recipe
 from sfa.train import BatchPlan
+from tests.memory_maps import file_of
 
 NAMES = "tensor zeros ones empty full arange eye rand randn randint randperm linspace"
 FACTORIES = {getattr(torch, name) for name in NAMES.split()}
@@ -71,3 +74,11 @@ def test_batches_and_what_methods_see_before_training_are_on_the_device(
     if sampler != "whole":  # which keeps no nodes
         assert plan.first().get("seeds", plan.first().x).device.type == "meta"
     assert plan.first().x.device.type == plan.first().edge_index.device.type == "meta"
+
+
+def test_a_stored_graph_stays_on_the_host(planted: Data, tmp_path: Path) -> None:
+    stored = write_store(planted, tmp_path / "store")
+    recipe = Recipe.parse({"method": "neighbor-contrast"})
+    batch = BatchPlan(stored, recipe.make_sampler(), 0, "meta").first()
+    assert {tensor.device.type for tensor in batch.to_dict().values() if isinstance(tensor, torch.Tensor)} == {"cpu"}
+    assert file_of(batch.x) == str(tmp_path / "store" / "x.npy")

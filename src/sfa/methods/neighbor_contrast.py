@@ -23,6 +23,7 @@ from sfa.nn.sparse import propagation_of
 from sfa.postprocess import propagate
 from sfa.ranges import FewCount, FewNatural, NonNegative, Share, Width
 from sfa.registry import register
+from sfa.seeding import generator_on
 
 PAIRS = 20_000
 """Pairs of nodes, at most, whose features are compared to learn whether nearby nodes are alike."""
@@ -134,7 +135,8 @@ class NeighborContrast(Method):
         start, end = start[start != end], end[start != end]
         if len(start) < 2:
             return False
-        x, other = (unit_rows(self.closed_form.weigh(take_rows(data.x, rows)).to_dense()) for rows in (start, end))
+        found = (take_rows(data.x, rows).to(self.directions.device) for rows in (start, end))
+        x, other = (unit_rows(self.closed_form.weigh(some).to_dense()) for some in found)
         near, far = torch.linalg.vecdot(x, other), torch.linalg.vecdot(x, other.roll(1, 0))
         return bool(mannwhitneyu(near.cpu(), far.cpu(), alternative="greater").pvalue < SIGNIFICANT)
 
@@ -162,14 +164,14 @@ class NeighborContrast(Method):
 
     def forward(self, data: Data, generator: torch.Generator | None = None, observe: Observer | None = None) -> Tensor:
         seeds = data.seeds if "seeds" in data else torch.arange(data.num_nodes, device=data.x.device)
-        rows = torch.cat([seeds, self.positives(data, seeds, generator)])
-        device = self.directions.device
+        device, home = self.directions.device, data.x.device  # a stored graph is not on the GPU
+        rows = torch.cat([seeds, self.positives(data, seeds, generator_on(home, generator))])
         is_faster = self.precision == "auto" and has_fast_bfloat16(device)
         with torch.autocast(device.type, torch.bfloat16, enabled=is_faster or torch.is_autocast_enabled(device.type)):
             if getattr(self.encoder, "uses_edges", True):
                 h = self.encoder(self.weighted(data), generator)[rows]
             else:
-                h = self.encoder(Data(x=self.closed_form.weigh(take_rows(data.x, rows))), generator)
+                h = self.encoder(Data(x=self.closed_form.weigh(take_rows(data.x, rows).to(device))), generator)
             h_alpha, h_beta = self.apply_spectral(*h.split(len(seeds)), generator=generator, observe=observe)
             with full_precision(self.head(h_alpha), self.head(h_beta)) as (z_alpha, z_beta):
                 return normalized_jensen_shannon(z_alpha, z_beta)

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 
 from sfa import distributed
 from sfa.errors import InputError
+from sfa.graph.structure import is_stored
 from sfa.sampling import Images, Sampler, WholeGraph
 from sfa.seeding import batch_generator, plan_generator, step_generator
 from sfa.tasks import task_of
@@ -98,7 +99,12 @@ class BatchPlan:
 
 
 def move(data: Data, device: torch.device) -> Data:
-    """Move data to a device, in place; to a GPU from pinned memory, so that the thread need not wait for the copy."""
+    """Move data to a device, in place; to a GPU from pinned memory, so that the thread need not wait for the copy.
+
+    A stored graph stays where it is: a method takes the rows that it needs to the device.
+    """
+    if is_stored(data):
+        return data
 
     def pinned(x: Tensor) -> Tensor:
         return x.pin_memory() if device.type == "cuda" and x.device.type == "cpu" and x.layout == torch.strided else x
