@@ -18,7 +18,7 @@ from sfa.evaluate.inputs import MOST_BYTES
 from sfa.evaluate.part import embed_rows, is_large
 from sfa.evaluate.protocols import Embedder
 from sfa.evaluate.protocols.link_prediction import hold_out
-from sfa.graph.structure import expand_rowptr, row_entries, structure_of
+from sfa.graph.structure import expand_rowptr, is_stored, row_entries, structure_of
 from sfa.matrices import row_chunks, unit_rows
 from sfa.nn.sparse import feature_product
 from sfa.registry import build
@@ -70,7 +70,7 @@ def measure_health(
 def _sample_links(graph: Data, hide: bool) -> tuple[Data, Tensor, Tensor, Tensor, Tensor]:
     """Return a graph without some links, nodes, which of them are neighbors, and pairs, of which some are links."""
     seen, pairs, is_link = graph, torch.empty(2, 0, dtype=torch.int64), torch.empty(0)
-    if hide and graph.get("indptr") is None and not is_large(graph):  # a stored graph cannot be without some links
+    if hide and not is_stored(graph) and not is_large(graph):  # a stored graph cannot be without some links
         with suppress(InputError):  # there may be too few links
             share = min(HIDDEN, LINKS / max(1, graph.num_edges // 2)) / 2
             split = hold_out(graph, share, share, most=1, rng=np.random.default_rng(0))

@@ -21,7 +21,7 @@ from sfa.evaluate.inputs import Labels, dense_rows
 from sfa.evaluate.logistic_regression import ROWS_TOGETHER, logistic_regression
 from sfa.evaluate.protocols.base import Protocol, draw_once
 from sfa.evaluate.scores import Score
-from sfa.graph.structure import structure_of
+from sfa.graph.structure import is_stored, structure_of
 from sfa.matrices import unit_rows
 from sfa.tasks import Task
 
@@ -49,7 +49,7 @@ class LinkPrediction(Protocol):
 
     def check(self, data: Data) -> None:
         self.check_task(data)
-        if data.get("indptr") is not None:
+        if is_stored(data):
             reason = "the edges of a stored graph cannot be held out of training"
             raise InputError(f"{self.name}: {reason}; train on a file of some of them, `sfa train edges.csv`, instead.")
         made_of, noise = getattr(data, "features_of", None), getattr(data, "edge_noise", 0)
