@@ -15,7 +15,7 @@ import torch
 from numpy.lib import format as npy
 from torch_geometric.data import Data
 
-from sfa.atomic import flush_to_disk, temporary_folder, umask, write_text
+from sfa.atomic import atomic_folder, temporary_folder, write_text
 from sfa.data.arrays import is_sparse, to_scipy
 from sfa.data.convert import as_graph
 from sfa.data.store import ARRAYS, FORMAT, IDS, MANIFEST, NOTES, StoredGraph, open_store, sha256_of
@@ -74,21 +74,15 @@ def check_out(out: PathLike) -> Path:
 def new_store(out: PathLike) -> Iterator[tuple[Path, Path]]:
     """Yield a folder to fill and one for temporary files; the first gets its name at the end, if all went well."""
     path = check_out(out).absolute()
-    with translate_os_errors(f"Cannot write {path}", StoreError), temporary_folder(path) as temporary:
-        folder, scratch = temporary / "store", temporary / "scratch"
-        folder.mkdir()
-        scratch.mkdir()
+    writing = translate_os_errors(f"Cannot write {path}", StoreError)
+    with writing, atomic_folder(path) as folder, temporary_folder(folder / "scratch") as scratch:
         yield folder, scratch
-        for file in folder.iterdir():
-            flush_to_disk(file)
-        folder.chmod(0o777 & ~umask())
-        folder.replace(path)
 
 
 def write_manifest(folder: Path, name: str, notes: dict[str, Any]) -> None:
     """Write the manifest of a store: sizes, checksums, and what is no array."""
     files: dict[str, Any] = {}
-    for path in sorted(folder.iterdir()):
+    for path in sorted(file for file in folder.iterdir() if file.is_file()):
         files[path.name] = {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
         if path.suffix == ".npy":
             array = np.load(path, mmap_mode="r", allow_pickle=False)
