@@ -83,7 +83,7 @@ def test_images_of_several_sizes_are_told_the_size_of_training(
     sentence = refuses("embed", image_run, data=folder, out="z.csv")
     assert "have different sizes: 8.png is 8 × 8 pixels" in sentence
     assert f"give a size to which all are brought, --image-size 12, the size that the run in {image_run}" in sentence
-    assert "64" not in sentence.replace(str(image_run), "")
+    assert "image-size 64" not in sentence.replace(str(image_run), "")
     assert json.loads((image_run / "run.json").read_text())["size"] == [12, 12]
 
 
