@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 import sfa
+from sfa import distributed
 from sfa.data import build_graph
 from sfa.matrices import csr_matrix
 from sfa.methods import NeighborContrast
@@ -21,6 +23,8 @@ from sfa.run import Recipe, open_run, train_run
 from sfa.sampling import RandomNodes
 from sfa.train import train
 from tests.losses.test_jensen_shannon import slow_normalized_jensen_shannon
+from tests.methods.whole_steps import gradients
+from tests.processes import run_in_processes
 
 SMALL: dict[str, Any] = {"encoder.hidden": 8, "encoder.inner": 16, "method.projection": 8, "method.hidden": 12}
 CLASSES = 4
@@ -105,6 +109,33 @@ def test_the_loss_is_put_together_from_its_parts(planted: Data, sparse: bool) ->
     h = method.encoder(x[rows].to_sparse_csr() if sparse else x[rows], generator)
     expected = slow_normalized_jensen_shannon(method.head(h[:6]), method.head(h[6:]))
     torch.testing.assert_close(method(graph, seeded(3)), expected)
+
+
+def loss_and_gradients(graph: Data) -> tuple[float, dict[str, Tensor]]:
+    """Of a step on 41 seeds, of which each process has some; every node has one neighbor, so that nothing is drawn."""
+    method = make(mask=0.0, walk=1, dropout=0.0).double()
+    if distributed.world_size() > 1:
+        distributed.enable_cross_rank(method)
+    method.before_training(graph)
+    assert int(method.reach) == 1
+    seeds = torch.randperm(60, generator=seeded())[:41].tensor_split(distributed.world_size())[distributed.rank()]
+    loss = method(copy.copy(graph).update({"seeds": seeds}))
+    return loss.item(), gradients(method, loss)
+
+
+@pytest.mark.multiprocess
+@pytest.mark.parametrize("world", [2, 3])
+def test_several_processes_share_the_seeds_of_a_step(world: int) -> None:
+    pairs = torch.randn(30, 8, generator=seeded()).repeat_interleave(2, 0)
+    x = pairs + 0.1 * torch.randn(60, 8, generator=seeded(1))
+    graph = build_graph(x, torch.arange(60).view(30, 2).T)
+    graph.x = graph.x.double()
+    loss, expected = loss_and_gradients(graph)
+    parts = run_in_processes(loss_and_gradients, world, graph)
+    assert [found for found, _ in parts] == pytest.approx([loss] * world, rel=1e-10)
+    for key, gradient in expected.items():
+        mean = sum(found[key] for _, found in parts) / world
+        torch.testing.assert_close(mean, gradient, rtol=1e-8, atol=1e-11, msg=key)
 
 
 class TestEmbeddings:

@@ -1,5 +1,6 @@
 """Methods on a stored graph: what they compute in memory, with nothing of the whole graph in memory."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from sfa.data.write_store import write_store
 from sfa.graph.spread import spread_on_disk
 from sfa.matrices import unit_rows
 from sfa.methods.propagate import page_rank
+from sfa.methods.stored import FOLDER
 from sfa.nn.sparse import propagation_of
 from sfa.run.recipe import Recipe
 from sfa.train import train
+from tests.processes import run_in_processes
 
 CLOSE = {"atol": 2e-4, "rtol": 1e-3}
 SMALL: dict[str, dict[str, Any]] = {
@@ -144,3 +147,32 @@ def test_many_features_are_reduced_by_subspace_iteration(
     monkeypatch.setattr("sfa.methods.propagate.WIDEST", 10)
     z = trained(data := stored(planted, tmp_path), "propagate").embed(data)
     torch.testing.assert_close(products(z), products(trained(planted, "propagate").embed(planted)), **CLOSE)
+
+
+EXACT = {"method.precision": "full", "encoder.dropout": 0.0, "training.optimizer": "sgd", "training.lr": 0.1}
+"""Without what each process draws by itself, if a positive is the node itself; Adam would enlarge rounding."""
+
+
+def weights_of_training(store: Path, name: str) -> tuple[dict[str, Tensor], float]:
+    """Train on a store, in one process or in several; also return the sum of how alike the embeddings of nodes are."""
+    data = open_store(store)
+    recipe = Recipe.parse(SMALL[name]).updated({**EXACT, "method.mask": 1.0, "training.epochs": 3})
+    method = recipe.build_for(data)
+    train(method, data, **recipe.training.arguments, sampler=recipe.make_sampler())
+    weights = {key: value.clone() for key, value in method.state_dict().items()}
+    return weights, float(products(method.eval().embed(data)).sum())
+
+
+@pytest.mark.multiprocess
+def test_several_processes_train_on_a_store_as_one(weighted: Data, tmp_path: Path) -> None:
+    path = stored(weighted, tmp_path).store
+    expected, alike = weights_of_training(path, "neighbor-contrast")
+    shutil.rmtree(Path(path, FOLDER))
+    (first, found), *others = run_in_processes(weights_of_training, 3, path, "neighbor-contrast")
+    assert found == pytest.approx(alike, rel=1e-3)
+    for key, value in expected.items():
+        if key != "directions":  # of which the sign is free
+            torch.testing.assert_close(first[key], value, rtol=1e-4, atol=1e-6, msg=key)
+    for weights, _ in others:
+        assert all(torch.equal(value, first[key]) for key, value in weights.items())
+    assert len(list(Path(path, FOLDER).iterdir())) == 1, "the hops were made once, and no lock is left"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from inspect import signature
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -23,7 +26,13 @@ def losses_and_gradients(task: Task, parts: list[Data]) -> dict[str, tuple[float
         if not method_class.spans_processes:
             continue
         identity = {"name": "image", "strength": "identity"} if task == "image" else "identity"
-        method = build(name, parts[0], augmentation=identity).double()
+        changes: dict[str, Any] = {"augmentation": identity}
+        if not method_class.takes_augmentation:  # nodes are their own positives, and no feature is dropped
+            exact = {"mask": 1.0, "precision": "full"}
+            options = {key: exact[key] for key in exact if key in signature(method_class).parameters}
+            encoder = {"name": "mlp", "hidden": 8, "dropout": 0.0}
+            changes = {"method": {"name": name, **options}, "encoder": encoder}
+        method = build(name, parts[0], **changes).double()
         distributed.enable_cross_rank(method)
         loss = method(parts[distributed.rank()])
         results[name] = (loss.item(), gradients(method, loss))

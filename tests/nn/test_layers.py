@@ -1,4 +1,4 @@
-"""Batch normalization over the rows and images of 2 and 3 real processes, against PyTorch's on all of them."""
+"""Batch normalization over real processes, dropout and PReLU, each against PyTorch's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from sfa import distributed
 from sfa.errors import InputError
 from sfa.matrices import csr_matrix
-from sfa.nn.layers import BatchNorm, BatchNorm2d, dropout
+from sfa.nn import layers
+from sfa.nn.layers import BatchNorm, BatchNorm2d, PReLU, dropout
 from tests.processes import run_in_processes
 
 ROUGH = {torch.float32: 1e-5, torch.float64: 1e-10}
@@ -248,3 +249,44 @@ def test_the_ends() -> None:
 def test_the_gradient_is_that_of_what_was_kept() -> None:
     x = torch.rand(6, 5, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: dropout(x, 0.3, seeded()), (x,))
+
+
+@pytest.mark.parametrize("draws", [7, 1 << 16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_dropout_keeps_where_a_float64_number_is_low(
+    dtype: torch.dtype, draws: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Old runs go on with the same draws, whatever the pieces."""
+    monkeypatch.setattr(layers, "DRAWS", draws)
+    kept = layers.draw_kept(torch.empty(13, 5, dtype=dtype), 0.3, seeded(4))
+    assert kept.dtype == dtype
+    assert torch.equal(kept.bool(), torch.rand(13, 5, dtype=torch.float64, generator=seeded(4)) < 0.3)
+
+
+def step(module: nn.Module, x: Tensor, upstream: Tensor) -> list[Tensor]:
+    """The result, and the gradients of input and weight."""
+    given = x.clone().requires_grad_()
+    y = module(given)
+    return [y.detach(), *torch.autograd.grad(y, (given, *module.parameters()), upstream.to(y.dtype))]
+
+
+@pytest.mark.parametrize("slope", [0.25, -0.5, 0.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_prelu_is_that_of_pytorch_to_the_bit(dtype: torch.dtype, slope: float) -> None:
+    x, upstream = random_rows(40, 6, dtype=dtype, seed=1) - 2, random_rows(40, 6, dtype=dtype, seed=2)
+    x[0] = torch.tensor([0.0, -0.0, 1e30, -1e30, 1e-30, -1e-30])
+    ours, theirs = PReLU(init=slope).to(dtype), nn.PReLU(init=slope).to(dtype)
+    for found, expected in zip(step(ours, x, upstream), step(theirs, x, upstream), strict=True):
+        assert torch.equal(found, expected)
+    with torch.autocast("cpu", torch.bfloat16):
+        for found, expected in zip(step(ours, x, upstream), step(theirs, x, upstream), strict=True):
+            assert found.dtype == expected.dtype
+            assert torch.equal(found, expected)
+    assert ours.state_dict().keys() == theirs.state_dict().keys()
+
+
+def test_prelu_with_a_slope_for_each_channel_is_left_to_pytorch() -> None:
+    x, upstream = random_rows(8, 3), random_rows(8, 3)
+    ours, theirs = PReLU(3).double(), nn.PReLU(3).double()
+    for found, expected in zip(step(ours, x, upstream), step(theirs, x, upstream), strict=True):
+        assert torch.equal(found, expected)

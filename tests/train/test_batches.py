@@ -248,7 +248,9 @@ def gradients(recipe: Recipe, graph: Data) -> tuple[float, dict[str, Tensor]]:
     return loss.item(), {key: one.grad for key, one in method.named_parameters() if one.grad is not None}
 
 
-SPANNING = [name for name, method in available_methods().items() if method.spans_processes and method.task == "node"]
+METHODS = available_methods().items()
+SPANNING = [name for name, one in METHODS if one.spans_processes and one.task == "node" and one.takes_augmentation]
+"""Of the others, positives are drawn from the generator that SFA then draws from: ``tests/methods`` has their tests."""
 
 
 @pytest.mark.multiprocess

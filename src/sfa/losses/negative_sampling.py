@@ -1,11 +1,13 @@
 """Losses that tell pairs which belong together from negatives, of DGI, SIGNA, InfoGraph, GAE, DeepWalk and SUGRL."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import embedding, logsigmoid, softplus
 
+from sfa.distributed import all_reduce_sum, count_rows, gather_rows
 from sfa.errors import InputError, unknown_name
 from sfa.losses.nt_xent import recompute
 from sfa.matrices import check_one_shape, row_chunks, takes_tensors, unit_rows
@@ -32,7 +34,7 @@ def jensen_shannon(positive: Tensor, negative: Tensor) -> Tensor:
 
 
 @takes_tensors
-def normalized_jensen_shannon(anchors: Tensor, positives: Tensor) -> Tensor:
+def normalized_jensen_shannon(anchors: Tensor, positives: Tensor, *, across_processes: bool = False) -> Tensor:
     r"""Draw each anchor to its positive, and away from all other anchors, by their cosines.
 
     From `"Single-View Graph Contrastive Learning with Soft Neighborhood Awareness" <https://arxiv.org/abs/2412.09261>`_.
@@ -44,24 +46,48 @@ def normalized_jensen_shannon(anchors: Tensor, positives: Tensor) -> Tensor:
     for anchors :math:`a_i` and positives :math:`b_i`, both ``(n, d)`` with ``n`` ≥ 2: twice :func:`jensen_shannon` of
     scores :math:`2 \operatorname{artanh} \cos(a, b)`. Memory grows with ``n d``, as in :func:`~sfa.losses.info_nce`.
     """
-    check_one_shape("Anchors and positives", anchors, positives, rows=len(anchors), at_least=2)
-    n, dtype = len(anchors), torch.promote_types(torch.promote_types(anchors.dtype, positives.dtype), torch.float32)
+    n = count_rows(anchors, across_processes)
+    check_one_shape("Anchors and positives", anchors, positives, rows=n, at_least=2)
+    dtype = torch.promote_types(torch.promote_types(anchors.dtype, positives.dtype), torch.float32)
     with torch.autocast(anchors.device.type, enabled=False):
         a, b = unit_rows(anchors.to(dtype)), unit_rows(positives.to(dtype))
-        attraction = _log_share(torch.linalg.vecdot(a, b)).sum()
-        sums = [recompute(_sum_of_repulsions, a[rows], a, rows.start) for rows in row_chunks((n, n))]
-        return -(attraction + torch.stack(sums).sum() / (n - 1)) / n
+        attraction = torch.log(_share(torch.linalg.vecdot(a, b))).sum()
+        repulsion: Tensor = _Repulsion.apply(a, across_processes)  # type: ignore[no-untyped-call]
+        return all_reduce_sum(-(attraction + repulsion / (n - 1)) / n, across_processes)
 
 
-def _log_share(cosine: Tensor) -> Tensor:
-    """Compute ``log p``, which stays finite for opposite rows as in the authors' code."""
-    return torch.log(((1 + cosine) / 2).clamp_min(0) + 1e-6)
+def _share(cosine: Tensor) -> Tensor:
+    """Compute ``p``, whose logarithm stays finite for opposite rows as in the authors' code."""
+    return ((1 + cosine) / 2).clamp_min(0) + 1e-6
 
 
-def _sum_of_repulsions(some: Tensor, every: Tensor, first: int) -> Tensor:
-    """Sum over all pairs of rows from number ``first`` on and others."""
-    logs = _log_share(-(some @ every.mT))
-    return logs.sum() - logs.diagonal(first).sum()
+class _Repulsion(torch.autograd.Function):
+    r"""Sum :math:`\log(1 - p(a_i, a_j))` over own rows ``i`` of length one and all other rows ``j``.
+
+    The matrix is symmetric, so that own rows alone give their whole gradient, twice that of their sums. Forward
+    computes it while it has the similarities of some rows, and nothing is computed twice.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, across_processes: bool) -> Tensor:
+        every, first = gather_rows(a) if across_processes else (a, 0)
+        total, gradient = a.new_zeros(()), torch.empty_like(a) if ctx.needs_input_grad[0] else None
+        for rows in row_chunks((len(a), len(every))):
+            cosine = a[rows] @ every.mT  # (r, n)
+            share = _share(-cosine)
+            logs = torch.log(share)
+            total = total + (logs.sum() - logs.diagonal(first + rows.start).sum())
+            if gradient is not None:
+                slope = share.reciprocal_().neg_().mul_(cosine <= 1)  # rounding may lead beyond 1, where p is constant
+                slope.diagonal(first + rows.start).zero_()
+                torch.mm(slope, every, out=gradient[rows])
+        ctx.save_for_backward(gradient)
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        return grads[0] * ctx.saved_tensors[0], None
 
 
 @takes_tensors

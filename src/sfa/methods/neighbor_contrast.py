@@ -9,6 +9,7 @@ from scipy.stats import mannwhitneyu
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from sfa import distributed
 from sfa.graph.structure import is_stored, take_rows
 from sfa.graph.walks import Transitions, draw_distinct, draw_uniform
 from sfa.losses import normalized_jensen_shannon
@@ -80,6 +81,7 @@ class NeighborContrast(Method):
     published = False
     weights_features = True
     samplers = ("random-nodes", "starts")
+    spans_processes = True
     embeds_stores = True
     saves_memory = Propagate.saves_memory
     reach: Tensor
@@ -174,7 +176,7 @@ class NeighborContrast(Method):
                 h = self.encoder(Data(x=self.closed_form.weigh(take_rows(data.x, rows).to(device))), generator)
             h_alpha, h_beta = self.apply_spectral(*h.split(len(seeds)), generator=generator, observe=observe)
             with full_precision(self.head(h_alpha), self.head(h_beta)) as (z_alpha, z_beta):
-                return normalized_jensen_shannon(z_alpha, z_beta)
+                return normalized_jensen_shannon(z_alpha, z_beta, across_processes=self.across_processes)
 
     def weighted(self, data: Data) -> Data:
         """Return the graph with weighted features."""
@@ -217,8 +219,10 @@ class NeighborContrast(Method):
 
     @torch.no_grad()
     def after_training(self, data: Data) -> None:
-        """Find the leading directions of the embeddings."""
-        self.directions.copy_(self.leading_directions(data))
+        """Find the leading directions of the embeddings; where several processes train, the first does it for all."""
+        if distributed.rank() == 0:
+            self.directions.copy_(self.leading_directions(data))
+        self.directions.copy_(distributed.broadcast(self.directions))
 
     @torch.no_grad()
     def embeddings(self, data: Data) -> Tensor:

@@ -67,6 +67,7 @@ class Propagate(Method):
     weights_features = True
     learns = False
     samplers = ("whole",)
+    spans_processes = True  # each looks at all data
     saves_memory = "take a smaller --hidden"
     embeds_stores = True
     shift: Tensor

@@ -34,6 +34,7 @@ class SIGNA(Method):
         hops: Number of propagated embeddings beside the encoder's; if 0, the encoder's are left as they are.
     """
 
+    spans_processes = True
     embeds_stores = True
     chance = 1.386294  # 2 log 2
     defaults = {
@@ -78,7 +79,7 @@ class SIGNA(Method):
             maps = list(self.encoder(Data(x=take_rows(data.x, rows)), generator).split(count))
         h_alpha, h_beta = self.apply_spectral(*maps, generator=generator, observe=observe)
         with full_precision(self.head(h_alpha), self.head(h_beta)) as (z_alpha, z_beta):
-            return normalized_jensen_shannon(z_alpha, z_beta)
+            return normalized_jensen_shannon(z_alpha, z_beta, across_processes=self.across_processes)
 
     @torch.no_grad()
     def embeddings(self, data: Data) -> Tensor:

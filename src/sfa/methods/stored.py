@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from sfa.atomic import atomic_folder, write_text
+from sfa.atomic import atomic_folder, locked, write_text
 from sfa.graph.spread import Rows, Tiles, spread_on_disk, tile_widths
 from sfa.graph.structure import WeakTensorCache, some_rows, take_rows
 from sfa.matrices import directions_of_rows, empty_on_disk, row_chunks, unit_rows
@@ -81,11 +81,13 @@ def _kept(store: Path, about: str, make: Callable[..., list[Tiles]]) -> list[Til
     """Return the blocks that a store keeps for what they are made of; make them, in TMPDIR if it is read only."""
     folder = store / FOLDER / hashlib.sha256(about.encode()).hexdigest()[:16]
     if not folder.is_dir():
-        with suppress(OSError):  # also if another process was first
+        with suppress(OSError):
             folder.parent.mkdir(exist_ok=True)
-            with atomic_folder(folder) as staging:
-                make(folder=staging)
-                write_text(staging / ABOUT, about)
+            with locked(folder.with_suffix(".lock"), wait=True):  # one of several processes makes them
+                if not folder.is_dir():
+                    with atomic_folder(folder) as staging:
+                        make(folder=staging)
+                        write_text(staging / ABOUT, about)
     if not folder.is_dir():
         return make()
     files = sorted(folder.glob("*-*.npy"), key=lambda file: [int(part) for part in file.stem.split("-")])

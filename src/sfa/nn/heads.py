@@ -6,7 +6,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from sfa.nn.layers import Activation, BatchNorm, init_xavier_, make_activation
+from sfa.nn.layers import Activation, BatchNorm, PReLU, init_xavier_, make_activation
 
 
 def projection_head(width: int, projection: int, activation: Activation = "elu") -> nn.Sequential:
@@ -23,7 +23,7 @@ def graph_projector(width: int) -> nn.Sequential:
 
 def prelu_head(width: int, hidden: int, out: int) -> nn.Sequential:
     """Build a projector or predictor of MERIT: an MLP ``width → hidden → out`` with batch normalization and PReLU."""
-    return nn.Sequential(nn.Linear(width, hidden), BatchNorm(hidden), nn.PReLU(), nn.Linear(hidden, out))
+    return nn.Sequential(nn.Linear(width, hidden), BatchNorm(hidden), PReLU(), nn.Linear(hidden, out))
 
 
 def mlp_head(widths: Sequence[int], *, batch_norm: bool = True, last_norm: bool = False) -> nn.Sequential:
