@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from sfa import distributed
-from sfa.spectral.feature_map import gram_matrix
+from sfa.spectral.feature_map import STRIP, gram_matrix
 
 Tensors = list[Tensor] | tuple[Tensor, ...]
 
@@ -65,16 +65,17 @@ def make_passes(
 
 
 def gram_pays(rows: int | None, features: int, iterations: int, passes: int) -> bool:
-    """Tell whether the Gram matrix is faster, by times of ``benchmarks/passes.py`` in units of 50 ps.
+    """Tell whether the Gram matrix is faster, by times of ``benchmarks/passes.py`` in units of 25 ps.
 
     It takes ``n d²`` products first, and then a step reads ``d²`` numbers instead of the map twice, with less overhead.
     Processes hold different numbers of rows and must agree: for them, with ``None``, it is the limit of many rows.
     """
     steps = iterations * passes
     if passes == 1 or rows is None:
-        return passes > 1 and features <= 5 * steps
-    on_gram = rows * features**2 + steps * (7 * features**2 + 1_200_000)
-    return on_gram <= steps * (5 * rows * features + 4_000_000)
+        return passes > 1 and features <= 16 * steps
+    on_gram = rows * features * (features + STRIP) + steps * (8 * features**2 + 900_000)
+    entry = 5 if rows * features < LARGE // 2 else 16  # from the cache, or from memory
+    return on_gram <= steps * (entry * rows * features + 3_200_000)
 
 
 def unit(vector: Tensor) -> Tensor:
