@@ -19,7 +19,7 @@ NEGLIGIBLE = 100  # units of rounding; a shorter rest of a unit vector has no di
 class RankOneProduct(NamedTuple):
     """``W = (I - s Q₁ Q₁ᵀ) ⋯ (I - s Q_p Q_pᵀ)`` as ``I - s P Qᵀ``: two thin products make ``H W``.
 
-    ``P_j`` is ``Q_j`` times the factors before. Both are kept as rows, so that a pass appends to them by a plain copy.
+    ``P_j`` is the product of the factors before times ``Q_j``. Kept as rows, both grow by a plain copy in a pass.
     """
 
     left: Tensor  # Pᵀ, (..., m, d)
@@ -121,7 +121,7 @@ def turn_block(h: Tensor, r: Tensor, iterations: int, product: RankOneProduct) -
 def turn_on_gram(gram: Tensor, r: Tensor, iterations: int, product: RankOneProduct) -> Tensor:
     """Do :func:`turn_block` for one column of length 1, given the Gram matrix ``HᵀH`` instead of the map.
 
-    With trace 1, in float64, squares neither overflow nor vanish before ``W`` is beyond float32, or nothing is left.
+    Float64 and trace 1 let one norm do: its squares overflow or vanish only where ``W`` is beyond ``1e±75``.
     """
     for _ in range(iterations):
         r = product.transposed().times(gram @ product.times(r))
@@ -194,4 +194,5 @@ class _SubtractConstant(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
         left, right = ctx.saved_tensors
-        return _SubtractConstant.apply(grads[0], right, left, ctx.strength), None, None, None  # type: ignore[no-untyped-call]
+        grad = _SubtractConstant.apply(grads[0], right, left, ctx.strength)  # type: ignore[no-untyped-call]
+        return grad, None, None, None
