@@ -42,15 +42,15 @@ def test_against_the_definition(shape: tuple[int, ...], passes: int, iterations:
 
 @each("offset", [0.0, 1e4], ids=["plain", "with one direction far above the others"])
 def test_the_way_that_is_taken_changes_nothing_but_rounding(offset: float) -> None:
-    h = torch.randn(200, 400, generator=seeded(0)) * torch.linspace(3, 0.01, 400) + offset
-    assert gram_pays(200, 400, 1, 24)
-    assert not gram_pays(200, 400, 1, 8)
+    h = torch.randn(200, 300, generator=seeded(0)) * torch.linspace(3, 0.01, 300) + offset
+    assert gram_pays(200, 300, 1, 24)
+    assert not gram_pays(200, 300, 1, 8)
     assert not gram_pays(200, 2, 1, 1), "Algorithm 1 has no Gram matrix"
     assert gram_pays(13752, 256, 1, 64)
     assert not gram_pays(2708, 1024, 1, 64)
     for passes in (8, 24):
         generator = seeded(5)
-        starts = torch.cat([torch.randn(400, 1, generator=generator) for _ in range(passes)], dim=1)
+        starts = torch.cat([torch.randn(300, 1, generator=generator) for _ in range(passes)], dim=1)
         expected = h.double() @ product(h.double(), starts.double(), 1, 0.3)
         found = power_iteration(h, 1, strength=0.3, passes=passes, generator=seeded(5))
         assert torch.linalg.matrix_norm(found.double() - expected) < 2e-3 * torch.linalg.matrix_norm(expected)

@@ -6,11 +6,14 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn.functional import pad
 
 from sfa import distributed
 from sfa.matrices import check_tensor
 
 HALF = (torch.float16, torch.bfloat16)
+ROWS = 1024  # of a map that are converted to float64 at once: they stay near the processor
+STRIP = 64  # rows of a Gram matrix; less than half of the other triangle is computed in vain
 
 
 def check_feature_map(h: object, what: str = "A feature map") -> None:
@@ -70,14 +73,26 @@ def gram_matrix(h: Tensor, *, spread: bool) -> tuple[Tensor, Tensor]:
 
     If the rows are ``spread`` over processes, their Gram matrices are summed.
     """
-    wide, scale = h.double(), torch.ones((), dtype=torch.float64, device=h.device)
+    scale = torch.ones((), dtype=torch.float64, device=h.device)
     if h.dtype == torch.float64 and not spread:  # squares of other types fit float64
-        scale = largest_entry(wide)
-        wide = wide / scale
-    gram = distributed.all_reduce_sum(wide.mT @ wide, spread)
+        scale = largest_entry(h)
+        h = h / scale
+    lower = torch.zeros((), dtype=torch.float64, device=h.device)
+    for rows in torch.split(h, ROWS, dim=-2):
+        lower = lower + lower_triangle(rows.mT.contiguous().double())
+    gram = distributed.all_reduce_sum(lower.tril() + lower.tril(-1).mT, spread)
     size = trace(gram.detach())
     size = torch.where(size > 0, size, 1)
     return gram / size, scale * size.sqrt()
+
+
+def lower_triangle(x: Tensor) -> Tensor:
+    """Compute ``x xᵀ`` in strips of rows, each up to the diagonal; what lies right of its block there stays zero."""
+    strips, end = [], 0
+    for rows in torch.split(x, STRIP, dim=-2):
+        end += rows.shape[-2]
+        strips.append(pad(rows @ x[..., :end, :].mT, (0, x.shape[-2] - end)))
+    return torch.cat(strips, dim=-2)
 
 
 def multiply_by_operator(h: Tensor, operator: Callable[[Tensor], Tensor], detach: bool) -> Tensor:

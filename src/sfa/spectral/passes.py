@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from sfa import distributed
-from sfa.spectral.feature_map import gram_matrix, identity
+from sfa.spectral.feature_map import STRIP, gram_matrix
 
 Tensors = list[Tensor] | tuple[Tensor, ...]
 
@@ -17,27 +17,31 @@ NEGLIGIBLE = 100  # units of rounding; a shorter rest of a unit vector has no di
 
 
 class RankOneProduct(NamedTuple):
-    """``W = (I - s Q₁ Q₁ᵀ) ⋯ (I - s Q_p Q_pᵀ)`` in compact WY form ``I - R T Rᵀ``: two thin products make ``H W``."""
+    """``W = (I - s Q₁ Q₁ᵀ) ⋯ (I - s Q_p Q_pᵀ)`` as ``I - s P Qᵀ``: two thin products make ``H W``.
 
-    directions: Tensor  # R = [Q₁ … Q_p], (..., d, m)
-    weights: Tensor  # T, (..., m, m), upper triangular
+    ``P_j`` is the product of the factors before times ``Q_j``. Kept as rows, both grow by a plain copy in a pass.
+    """
 
-    def followed_by(self, q: Tensor, strength: float) -> "RankOneProduct":
+    left: Tensor  # Pᵀ, (..., m, d)
+    right: Tensor  # Qᵀ, (..., m, d)
+    strength: float
+
+    def followed_by(self, q: Tensor) -> "RankOneProduct":
         """Return this one times ``I - s Q Qᵀ``, for orthonormal columns ``Q`` ``(..., d, q)``."""
-        r, t = self
-        corner = (identity(q) * strength).expand(*q.shape[:-2], -1, -1)
-        above = torch.cat([t, -strength * (t @ (r.mT @ q))], dim=-1)
-        below = torch.cat([corner.new_zeros(*corner.shape[:-1], t.shape[-1]), corner], dim=-1)
-        return RankOneProduct(torch.cat([r, q], dim=-1), torch.cat([above, below], dim=-2))
+        left, right = torch.cat([self.left, self.times(q).mT], dim=-2), torch.cat([self.right, q.mT], dim=-2)
+        return RankOneProduct(left, right, self.strength)
 
-    def times(self, v: Tensor, *, transposed: bool = False) -> Tensor:
-        """Compute ``W v``, or ``Wᵀ v``, for columns ``v`` ``(..., d, m)``."""
-        r, t = self
-        return v - r @ ((t.mT if transposed else t) @ (r.mT @ v))
+    def times(self, v: Tensor) -> Tensor:
+        """Compute ``W v`` for columns ``v`` ``(..., d, m)``."""
+        return subtract_product(v, self.left.mT, self.right @ v, self.strength)
+
+    def transposed(self) -> "RankOneProduct":
+        """Return ``Wᵀ``."""
+        return RankOneProduct(self.right, self.left, self.strength)
 
     def to(self, dtype: torch.dtype) -> "RankOneProduct":
         """Return the same product in another precision."""
-        return RankOneProduct(self.directions.to(dtype), self.weights.to(dtype))
+        return RankOneProduct(self.left.to(dtype), self.right.to(dtype), self.strength)
 
 
 def make_passes(
@@ -53,23 +57,25 @@ def make_passes(
         turn, (h, _) = turn_on_gram, gram_matrix(h, spread=spread)
         columns = torch.cat(starts, dim=-1)
         starts = torch.split(unit((distributed.broadcast(columns) if spread else columns).double()), 1, dim=-1)
-    product = RankOneProduct(h.new_empty(*h.shape[:-2], h.shape[-1], 0), h.new_empty(*h.shape[:-2], 0, 0))
+    nothing = h.new_empty(*h.shape[:-2], 0, h.shape[-1])
+    product = RankOneProduct(nothing, nothing, strength)
     for r in starts:
-        product = product.followed_by(turn(h, r, iterations, product), strength)
+        product = product.followed_by(turn(h, r, iterations, product))
     return product.to(dtype)
 
 
 def gram_pays(rows: int | None, features: int, iterations: int, passes: int) -> bool:
-    """Tell whether the Gram matrix is faster, by times of ``benchmarks/passes.py`` in units of 50 ps.
+    """Tell whether the Gram matrix is faster, by times of ``benchmarks/passes.py`` in units of 25 ps.
 
     It takes ``n d²`` products first, and then a step reads ``d²`` numbers instead of the map twice, with less overhead.
     Processes hold different numbers of rows and must agree: for them, with ``None``, it is the limit of many rows.
     """
     steps = iterations * passes
     if passes == 1 or rows is None:
-        return passes > 1 and features <= 5 * steps
-    on_gram = rows * features**2 + steps * (7 * features**2 + 1_200_000)
-    return on_gram <= steps * (5 * rows * features + 4_000_000)
+        return passes > 1 and features <= 16 * steps
+    on_gram = rows * features * (features + STRIP) + steps * (8 * features**2 + 900_000)
+    entry = 5 if rows * features < LARGE // 2 else 16  # from the cache, or from memory
+    return on_gram <= steps * (entry * rows * features + 3_200_000)
 
 
 def unit(vector: Tensor) -> Tensor:
@@ -108,14 +114,18 @@ def turn_block(h: Tensor, r: Tensor, iterations: int, product: RankOneProduct) -
     ``W`` is the product of the passes before.
     """
     for _ in range(iterations):
-        r = orthonormal(product.times(h.mT @ orthonormal(h @ product.times(orthonormal(r))), transposed=True))
+        r = orthonormal(product.transposed().times(h.mT @ orthonormal(h @ product.times(orthonormal(r)))))
     return orthonormal(r)
 
 
 def turn_on_gram(gram: Tensor, r: Tensor, iterations: int, product: RankOneProduct) -> Tensor:
-    """Do :func:`turn_block` for one column of length 1, given the Gram matrix ``HᵀH`` instead of the map."""
+    """Do :func:`turn_block` for one column of length 1, given the Gram matrix ``HᵀH`` instead of the map.
+
+    Float64 and trace 1 let one norm do: its squares overflow or vanish only where ``W`` is beyond ``1e±75``.
+    """
     for _ in range(iterations):
-        r = unit(product.times(gram @ product.times(r), transposed=True))
+        r = product.transposed().times(gram @ product.times(r))
+        r = r / torch.linalg.vector_norm(r, dim=-2, keepdim=True).clamp(min=1e-150)
     return r
 
 
@@ -130,7 +140,7 @@ def turn_across_processes(h: Tensor, r: Tensor, iterations: int, product: RankOn
     wide, w, turned = h.double(), product.to(torch.float64), distributed.broadcast(orthonormal(r)).double()
     for _ in range(iterations):
         total = distributed.all_reduce_sum(wide.mT @ (wide @ w.times(turned)))
-        turned = orthonormal(w.times(total, transposed=True), negligible)
+        turned = orthonormal(w.transposed().times(total), negligible)
     return orthonormal(turned.to(h.dtype))
 
 
@@ -148,41 +158,41 @@ def orthonormal(vectors: Tensor, negligible: float | None = None) -> Tensor:
     return basis
 
 
-def subtract_projection(h: Tensor, r: Tensor, weights: Tensor | float, *, is_constant: bool) -> Tensor:
-    """Compute ``H - H R T Rᵀ`` for ``h`` ``(..., n, d)``, directions ``r`` ``(..., d, m)`` and weights ``T``.
+def subtract_product(x: Tensor, a: Tensor, b: Tensor, strength: float) -> Tensor:
+    """Compute ``x - s a b`` for matrices ``a`` ``(..., n, m)`` and ``b`` ``(..., m, d)``, if possible in one step."""
+    if a.shape[-1] == 1:
+        return torch.addcmul(x, a, b, value=-strength)
+    if x.dim() == 2:
+        return torch.addmm(x, a, b, alpha=-strength)
+    return x - strength * (a @ b)
 
-    A number ``s`` stands for ``s I``. If ``r`` and ``T`` are constants, backward keeps no tensor of the size of ``h``.
+
+def subtract_projection(h: Tensor, left: Tensor, right: Tensor, strength: float, *, is_constant: bool) -> Tensor:
+    """Compute ``H (I - s P Qᵀ)`` for ``h`` ``(..., n, d)``, given ``Pᵀ`` and ``Qᵀ`` ``(..., m, d)``.
+
+    If they are constants, backward keeps no tensor of the size of ``h``.
     """
     if not is_constant:
-        return _subtract(h, r, weights)
-    return _SubtractConstant.apply(h, r, weights)  # type: ignore[no-any-return, no-untyped-call]
-
-
-def _subtract(h: Tensor, r: Tensor, weights: Tensor | float) -> Tensor:
-    if isinstance(weights, Tensor):
-        return h - ((h @ r) @ weights) @ r.mT
-    if r.shape[-1] > 1:
-        return h - weights * ((h @ r) @ r.mT)
-    return torch.addcmul(h, h @ r, r.mT, value=-weights)  # without H r rᵀ as a tensor of its own
+        return subtract_product(h, h @ left.mT, right, strength)
+    return _SubtractConstant.apply(h, left, right, strength)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _SubtractConstant(torch.autograd.Function):
-    """:func:`_subtract`, a linear map of ``h``; backward is the same with ``Tᵀ``."""
+    """:func:`subtract_projection`, a linear map of ``h``; backward is the same with ``P`` and ``Q`` exchanged."""
 
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(h: Tensor, r: Tensor, weights: Tensor | float) -> Tensor:
-        return _subtract(h, r, weights)
+    def forward(h: Tensor, left: Tensor, right: Tensor, strength: float) -> Tensor:
+        return subtract_product(h, h @ left.mT, right, strength)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor | float], output: Tensor) -> None:
-        _, r, weights = inputs
-        ctx.strength = None if isinstance(weights, Tensor) else weights
-        ctx.save_for_backward(r, *([weights] if isinstance(weights, Tensor) else []))
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor, float], output: Tensor) -> None:
+        _, left, right, ctx.strength = inputs
+        ctx.save_for_backward(left, right)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        r, *weights = ctx.saved_tensors
-        transposed = weights[0].mT if weights else ctx.strength
-        return _SubtractConstant.apply(grads[0], r, transposed), None, None  # type: ignore[no-untyped-call]
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
+        left, right = ctx.saved_tensors
+        grad = _SubtractConstant.apply(grads[0], right, left, ctx.strength)  # type: ignore[no-untyped-call]
+        return grad, None, None, None

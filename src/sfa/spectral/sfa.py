@@ -28,7 +28,8 @@ def algorithm_1(
             r = turn_in_blocks(source, r)  # the same, at the speed of memory
         else:
             r = unit(source.mT @ unit(source @ unit(r)))  # r⁽ⁱ⁾ = HᵀH r⁽ⁱ⁻¹⁾
-    return subtract_projection(h, unit(r), strength, is_constant=detach)  # H - s H r rᵀ
+    r = unit(r)
+    return subtract_projection(h, r.mT, r.mT, strength, is_constant=detach)  # H - s H r rᵀ
 
 
 def power_iteration(
@@ -83,9 +84,8 @@ def power_iteration(
         source = wide.detach() if detach else wide
         rows = None if spread else h.shape[-2]
         on_gram = detach and directions == 1 and gram_pays(rows, h.shape[-1], iterations, passes)
-        r, weights = make_passes(source, starts, iterations, strength, on_gram=on_gram, spread=spread)
-        h_tilde = subtract_projection(wide, r, weights if passes > 1 else strength, is_constant=detach)
-        return narrow(h_tilde, h.dtype)
+        product = make_passes(source, starts, iterations, strength, on_gram=on_gram, spread=spread)
+        return narrow(subtract_projection(wide, *product, is_constant=detach), h.dtype)
 
 
 @register("spectral", "sfa")
