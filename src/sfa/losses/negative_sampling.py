@@ -11,6 +11,7 @@ from sfa.distributed import all_reduce_sum, count_rows, gather_rows
 from sfa.errors import InputError, unknown_name
 from sfa.losses.nt_xent import recompute
 from sfa.matrices import check_one_shape, row_chunks, takes_tensors, unit_rows
+from sfa.products import multiply
 from sfa.ranges import check_number, check_whole
 
 Form = Literal["code", "paper"]
@@ -73,14 +74,14 @@ class _Repulsion(torch.autograd.Function):
         every, first = gather_rows(a) if across_processes else (a, 0)
         total, gradient = a.new_zeros(()), torch.empty_like(a) if ctx.needs_input_grad[0] else None
         for rows in row_chunks((len(a), len(every))):
-            cosine = a[rows] @ every.mT  # (r, n)
+            cosine = multiply(a[rows], every.mT)  # (r, n)
             share = _share(-cosine)
             logs = torch.log(share)
             total = total + (logs.sum() - logs.diagonal(first + rows.start).sum())
             if gradient is not None:
                 slope = share.reciprocal_().neg_().mul_(cosine <= 1)  # rounding may lead beyond 1, where p is constant
                 slope.diagonal(first + rows.start).zero_()
-                torch.mm(slope, every, out=gradient[rows])
+                gradient[rows] = multiply(slope, every)
         ctx.save_for_backward(gradient)
         return total
 

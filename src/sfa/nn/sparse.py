@@ -9,6 +9,7 @@ from torch_geometric.data import Data
 from sfa.errors import InputError
 from sfa.graph.structure import WeakTensorCache, some_rows, structure_of
 from sfa.matrices import csr_matrix
+from sfa.products import product
 
 UNUSABLE_WEIGHTS = (
     "The edge weights are negative, NaN or not the same in both directions: make the graph with sfa.data.as_graph."
@@ -115,7 +116,7 @@ def feature_product(x: Tensor, weight: Tensor, mask: Tensor | None = None) -> Te
     if mask is not None:
         weight = mask.to(weight.dtype)[:, None] * weight
     if x.layout != torch.sparse_csr:
-        return (x.to(weight.dtype) if x.dtype == torch.float16 else x) @ weight
+        return product(x.to(weight.dtype) if x.dtype == torch.float16 else x, weight)
     needs_transpose = torch.is_grad_enabled() and weight.requires_grad
     return sparse_product(x, transposed(x) if needs_transpose else x, weight.contiguous())
 

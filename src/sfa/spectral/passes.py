@@ -1,18 +1,19 @@
 """Power iteration beyond Algorithm 1: on large maps, of several directions, in many passes, across processes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from sfa import distributed
+from sfa.products import add_product, multiply
 from sfa.spectral.feature_map import STRIP, gram_matrix
 
 Tensors = list[Tensor] | tuple[Tensor, ...]
 
 LARGE = 2**23  # entries; smaller maps stay in the cache, or nearly so
-BLOCK = 2**19  # entries of a block of rows, 2 MB in float32
+BLOCK = 2**20  # entries of a block of rows, 4 MB in float32
 NEGLIGIBLE = 100  # units of rounding; a shorter rest of a unit vector has no direction, and gradients would explode
 
 
@@ -88,7 +89,24 @@ def unit(vector: Tensor) -> Tensor:
 
 def is_large(h: Tensor, *, is_constant: bool) -> bool:
     """Tell whether a step on ``h`` is bound by memory; batches and maps with a gradient are left to plain products."""
-    return h.dim() == 2 and is_constant and h.shape[0] * h.shape[1] >= LARGE and h.device.type == "cpu"
+    if h.dim() != 2 or not is_constant or h.shape[0] * h.shape[1] < LARGE or h.device.type != "cpu":
+        return False
+    return not torch._C._functorch.is_functorch_wrapped_tensor(h)  # as under vmap, which does not write into a tensor
+
+
+def split_rows(h: Tensor) -> tuple[Tensor, ...]:
+    """Split a large map into blocks of rows that fit the cache."""
+    return torch.split(h, max(1, BLOCK // h.shape[-1]))
+
+
+def read_blocks(h: Tensor) -> Iterator[Tensor]:
+    """Yield blocks of rows that are in the cache.
+
+    A sum reads a block in order, several times as fast as a product with a vector would read it from memory.
+    """
+    for rows in split_rows(h):
+        rows.sum()
+        yield rows
 
 
 def turn_in_blocks(h: Tensor, r: Tensor) -> Tensor:
@@ -98,7 +116,7 @@ def turn_in_blocks(h: Tensor, r: Tensor) -> Tensor:
     entry, as entries of ``1e±20`` would overflow or vanish, and these factors are put back relative to each other.
     """
     r, parts, sizes = unit(r), [], []
-    for rows in torch.split(h, max(1, BLOCK // h.shape[-1])):
+    for rows in read_blocks(h):
         image = rows @ r
         size = image.abs().amax()
         parts.append(rows.mT @ (image / torch.where(size > 0, size, 1)))  # (d, 1)
@@ -184,7 +202,14 @@ class _SubtractConstant(torch.autograd.Function):
 
     @staticmethod
     def forward(h: Tensor, left: Tensor, right: Tensor, strength: float) -> Tensor:
-        return subtract_product(h, h @ left.mT, right, strength)
+        if len(left) > 1 and h.dim() == 2:
+            return add_product(h, multiply(h, left.mT), right, -strength)
+        if not is_large(h, is_constant=True):
+            return subtract_product(h, h @ left.mT, right, strength)
+        result = torch.empty_like(h)
+        for rows, part in zip(read_blocks(h), split_rows(result), strict=True):
+            torch.addcmul(rows, rows @ left.mT, right, value=-strength, out=part)
+        return result
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor, float], output: Tensor) -> None:

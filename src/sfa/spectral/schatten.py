@@ -41,7 +41,8 @@ def schatten_penalty(h: Tensor, k: int = 1) -> Tensor:
         share = gram / trace(gram).where(~zero, 1)  # of unit trace
         half = torch.linalg.matrix_power(share, k)
         power = (half @ share * half).sum((-2, -1), keepdim=True)  # tr G^(2k+1), one product fewer than the power
-        return power.where(~zero, 1).log() / (2 * k + 1)
+        penalty: Tensor = power.where(~zero, 1).log() / (2 * k + 1)
+        return penalty
 
     wide = h.to(torch.promote_types(h.dtype, torch.float32))
     return on_unit_scale(wide, measure)[..., 0, 0]
