@@ -11,7 +11,7 @@ from sfa.augment import UniformDrop
 from sfa.losses import barlow_twins
 from sfa.methods import GBT
 from sfa.nn import GCN
-from sfa.nn.layers import BatchNorm
+from sfa.nn.layers import BatchNorm, PReLU
 from sfa.run import Recipe
 from sfa.spectral import SpectralFeatureAugmentation, power_iteration
 from tests.augment.dense_diffusion import dense_adjacency
@@ -62,7 +62,7 @@ class TestTheDefaultEncoder:
         assert isinstance(first, BatchNorm)
         assert (first.num_features, first.momentum) == (512, 0.01)
         assert isinstance(second, nn.Identity)
-        assert [type(activation) for activation in encoder.activations] == [nn.PReLU, nn.Identity]
+        assert [type(activation) for activation in encoder.activations] == [PReLU, nn.Identity]
         assert len([part for part in encoder.modules() if isinstance(part, nn.BatchNorm1d | nn.PReLU)]) == 2
 
     @pytest.mark.parametrize("training", [True, False])

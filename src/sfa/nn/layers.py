@@ -93,7 +93,8 @@ def draw_kept(like: Tensor, share: float, generator: torch.Generator | None) -> 
     if like.device.type != "cpu" or not like.is_contiguous():
         return kept.bernoulli_(share, generator=generator)
     for part in torch.split(kept.view(-1), DRAWS):
-        torch.lt(torch.rand(len(part), dtype=torch.float64, generator=generator), share, out=part)
+        draws = torch.rand(len(part), dtype=torch.float64, generator=generator, device=like.device)
+        torch.lt(draws, share, out=part)
     return kept
 
 
