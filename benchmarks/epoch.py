@@ -28,6 +28,7 @@ from sfa.data import load
 from sfa.graph.features import normalize_features
 from sfa.losses import nt_xent
 from sfa.methods import GRACE
+from sfa.products import shapes_repeat
 from sfa.registry import build
 from sfa.run import load_recipe
 from sfa.run.parsing import GENTLE
@@ -40,8 +41,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     rounds = parser.parse_args().rounds
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {rounds} rounds")
-    epoch(rounds)
-    loss(rounds)
+    with shapes_repeat():  # as in training on a whole graph
+        epoch(rounds)
+        loss(rounds)
 
 
 def epoch(rounds: int) -> None:

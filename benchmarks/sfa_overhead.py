@@ -23,6 +23,7 @@ from torch import Tensor
 
 from sfa.data import load
 from sfa.graph.features import normalize_features
+from sfa.products import shapes_repeat
 from sfa.run import load_recipe
 from sfa.spectral import SpectralMap, power_iteration, soft_clip
 
@@ -109,6 +110,7 @@ if __name__ == "__main__":
     parser.add_argument("--sizes", type=int, nargs="+", default=[2708, 20_000, 170_000])
     arguments = parser.parse_args()
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {arguments.rounds} rounds")
-    for recipe in ("demo/with-augmentation", "tuned-g-bt/cora"):
-        training_step(recipe, 3 * arguments.rounds)
+    with shapes_repeat():  # as in training on a whole graph
+        for recipe in ("demo/with-augmentation", "tuned-g-bt/cora"):
+            training_step(recipe, 3 * arguments.rounds)
     against_svd(arguments.sizes, arguments.rounds)

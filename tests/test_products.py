@@ -7,9 +7,12 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
 from sfa import products
 from sfa.products import add_product, add_product_, multiply, product
+from sfa.run import Recipe
+from sfa.train import LambdaCallback, train
 from tests.cases import each
 
 
@@ -23,6 +26,7 @@ def on_amd(monkeypatch: pytest.MonkeyPatch) -> None:
     if not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         pytest.skip("this build of PyTorch has no oneDNN")
     monkeypatch.setattr(products, "prefers_onednn", lambda: True)
+    monkeypatch.setattr(products, "_shapes_repeat", True)
     monkeypatch.setattr(products, "LEAST", 0)
     monkeypatch.setattr(products, "LEAST_SIDE", 0)
 
@@ -90,11 +94,31 @@ def test_what_onednn_does_not_know_is_left_to_pytorch() -> None:
     assert multiply(torch.ones(0, 3), torch.ones(3, 2)).shape == (0, 2)
 
 
-def test_elsewhere_the_bits_are_pytorchs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "prefers_onednn", lambda: False)
+@pytest.mark.parametrize(("is_amd", "repeats"), [(False, True), (True, False)])
+def test_elsewhere_the_bits_are_pytorchs(is_amd: bool, repeats: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "prefers_onednn", lambda: is_amd)
+    monkeypatch.setattr(products, "_shapes_repeat", repeats)
     a, b, x = draw(300, 200), draw(200, 100), draw(300, 100)
     assert torch.equal(multiply(a, b), a @ b)
     assert torch.equal(product(a, b), a @ b)
     assert torch.equal(add_product(x, a, b, 2.0), torch.addmm(x, a, b, alpha=2.0))
     layer = products.Linear(200, 50)
     assert torch.equal(layer(a), nn.functional.linear(a, layer.weight, layer.bias))
+
+
+def test_shapes_repeat_inside_a_block_alone() -> None:
+    with products.shapes_repeat():
+        assert products._shapes_repeat
+        with products.shapes_repeat(False):
+            assert not products._shapes_repeat
+        assert products._shapes_repeat
+    assert not products._shapes_repeat
+
+
+@pytest.mark.parametrize(("name", "repeats"), [("whole", True), ("random-walks", False), ("neighbours", False)])
+def test_training_knows_whether_they_do(planted: Data, name: str, repeats: bool) -> None:
+    seen: list[bool] = []
+    recipe = Recipe.parse({"method": "grace", "sampler": name, "training": {"epochs": 1}})
+    note = LambdaCallback(on_step_end=lambda _: seen.append(products._shapes_repeat))
+    train(recipe.build_for(planted), planted, epochs=1, sampler=recipe.make_sampler(), device="cpu", callbacks=[note])
+    assert seen == [repeats] * len(seen) != []

@@ -1,9 +1,13 @@
 """Products of float32 matrices by the faster of PyTorch's two libraries.
 
 PyTorch multiplies in float32 by MKL, which has no AVX-512 code for processors of AMD. Its other library, oneDNN, has,
-and takes half the time there. On other processors, and for other types, everything is PyTorch's own ``a @ b``.
+and takes half the time there. But it makes code for each new shape, which takes a millisecond and half a megabyte, so
+that it is taken only :func:`where shapes repeat <shapes_repeat>`. Everywhere else, on other processors, and for other
+types, all is PyTorch's own ``a @ b``.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,19 @@ from torch import Tensor, nn
 
 LEAST = 1 << 21  # multiplications from which the call, some microseconds, pays
 LEAST_SIDE = 128  # of a matrix that has to be transposed first
+
+_shapes_repeat = False
+
+
+@contextmanager
+def shapes_repeat(do: bool = True) -> Iterator[None]:
+    """Say that matrices have few shapes inside, as in training on a whole graph or in batches of one size."""
+    global _shapes_repeat
+    before, _shapes_repeat = _shapes_repeat, do
+    try:
+        yield
+    finally:
+        _shapes_repeat = before
 
 
 @cache
@@ -55,7 +72,7 @@ def product(a: Tensor, b: Tensor) -> Tensor:
 
 def _suits(a: Tensor, b: Tensor) -> bool:
     """Tell whether oneDNN multiplies two matrices sooner; the compiler and vmap do not know its operator."""
-    if torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(a):
+    if not _shapes_repeat or torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(a):
         return False
     if a.dtype != torch.float32 or b.dtype != torch.float32 or a.dim() != 2 or b.dim() != 2:
         return False

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch_geometric.data import Data
 
 from sfa.errors import InputError
@@ -15,7 +16,6 @@ from sfa.modes import evaluating
 from sfa.nn.layers import BatchNorm, check_batch_size, check_sizes, init_xavier_
 from sfa.nn.node_encoders import CHUNK, Convolution
 from sfa.nn.sparse import Propagation, neighbor_sums, propagation_of
-from sfa.products import Linear, product
 from sfa.ranges import FewCount, Width
 from sfa.registry import register
 from sfa.tasks import Task
@@ -129,8 +129,8 @@ class GIN(GraphEncoder):
 class Layer(nn.Module):
     def __init__(self, in_features: int, hidden: int) -> None:
         super().__init__()
-        self.inner = Linear(in_features, hidden)
-        self.outer = Linear(hidden, hidden)
+        self.inner = nn.Linear(in_features, hidden)
+        self.outer = nn.Linear(hidden, hidden)
         self.norm = BatchNorm(hidden)
         init_xavier_(self)
 
@@ -141,7 +141,7 @@ class Layer(nn.Module):
 
     def forward(self, h: Tensor, sums: Propagation) -> Tensor:
         if self.inner.in_features > self.inner.out_features:  # the sums cost least on the narrower side
-            inner = sums @ product(h, self.inner.weight.mT) + self.inner.bias
+            inner = sums @ functional.linear(h, self.inner.weight) + self.inner.bias
         else:
             inner = self.inner(sums @ h)
         return self.norm(self.outer(inner.relu()).relu())  # type: ignore[no-any-return]

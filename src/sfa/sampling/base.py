@@ -27,6 +27,7 @@ class Sampler(ABC):
 
     seeds_are = "nodes"
     task: ClassVar[Task] = "node"  # of the data that it samples from
+    has_one_size: ClassVar[bool] = False  # whether batches have nearly the same number of rows
     for_walks: ClassVar[bool] = False  # whether its batches are the whole graph with nodes to start from
 
     def __init__(self, data: Data, *, batch_size: int, num_seeds: int) -> None:

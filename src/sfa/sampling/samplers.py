@@ -30,6 +30,8 @@ class WholeGraph(GraphSampler):
     processes, give a graph with all nodes and edges in which these nodes come first and are the roots.
     """
 
+    has_one_size = True
+
     def __init__(self, data: Data) -> None:
         super().__init__(data, batch_size=max(1, int(data.num_nodes)))
 
@@ -188,6 +190,7 @@ class Starts(GraphSampler):
     """The whole graph with ``seeds`` ``(k,)``, the nodes that a method starts walks from; every node once an epoch."""
 
     for_walks = True
+    has_one_size = True
 
     def __init__(self, data: Data, *, batch_size: Count = 128) -> None:
         super().__init__(data, batch_size=batch_size)
@@ -251,6 +254,7 @@ class Images(Sampler):
 
     seeds_are = "images"
     task: ClassVar[Task] = "image"
+    has_one_size = True
 
     def __init__(self, data: Data, *, batch_size: Count = 256) -> None:
         if task_of(data) != "image":

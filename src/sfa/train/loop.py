@@ -21,6 +21,7 @@ from sfa import distributed
 from sfa.errors import InputError, TrainingError, quoted
 from sfa.memory import translate_memory_errors
 from sfa.methods.base import FeatureMaps, Method, TrainingHooks
+from sfa.products import shapes_repeat
 from sfa.sampling import Sampler
 from sfa.train.batch_plan import BatchPlan, Part, prefetch
 from sfa.train.callbacks import (
@@ -119,6 +120,7 @@ def train(
         translate_memory_errors(advice),
         ExitStack() as stack,
         distributed.translate_connection_errors(),
+        shapes_repeat(batches.sampler.has_one_size),
         ThreadPoolExecutor(1, "batches") as thread,
     ):
         for callback in every_callback:
