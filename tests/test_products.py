@@ -90,6 +90,7 @@ def test_what_onednn_does_not_know_is_left_to_pytorch() -> None:
         assert products.Linear(6, 5)(a.float()).dtype == torch.bfloat16
     batch = draw(3, 12, 6)
     torch.testing.assert_close(torch.vmap(lambda one: multiply(one, b.float()))(batch), batch @ b.float())
+    assert torch.equal(product(a.float().to_sparse_csr(), b.float()), a.float().to_sparse_csr() @ b.float())
     assert multiply(torch.full((4, 3), torch.nan), torch.ones(3, 2)).isnan().all()
     assert multiply(torch.ones(0, 3), torch.ones(3, 2)).shape == (0, 2)
 

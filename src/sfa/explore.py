@@ -45,10 +45,12 @@ def most_similar(z: Tensor, ids: Sequence[Any], one: Any, k: int = 10, *, item: 
     check_whole("k", k, 1)
     row = row_of(ids, one, item)
     (query,) = _unit(z, slice(row, row + 1))
-    cosines = torch.cat([_unit(z, chunk) @ query for chunk in row_chunks(tuple(z.shape))])
+    cosines = query.new_empty(len(z))
+    for rows in row_chunks(tuple(z.shape)):  # a list of results would lie between the pieces, and keep their memory
+        cosines[rows] = _unit(z, rows) @ query
     cosines[row] = -torch.inf
-    values, rows = cosines.topk(min(k, len(z) - 1))
-    return pd.DataFrame({f"{item}_id": [ids[one] for one in rows.tolist()], "cosine": values.numpy()})
+    values, found = cosines.topk(min(k, len(z) - 1))
+    return pd.DataFrame({f"{item}_id": [ids[one] for one in found.tolist()], "cosine": values.numpy()})
 
 
 def suggest_links(

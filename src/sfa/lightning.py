@@ -21,6 +21,7 @@ from sfa import distributed
 from sfa.errors import InputError
 from sfa.evaluate import diagnose
 from sfa.methods.base import FeatureMaps, Method, Observer
+from sfa.products import shapes_repeat
 from sfa.ranges import check_whole
 from sfa.run import load_recipe
 from sfa.sampling import Sampler
@@ -116,10 +117,18 @@ class LightningMethod(LightningModule):
 
     def training_step(self, batch: Data, batch_idx: int) -> Tensor:
         watched = {} if self.observe is None else {"observe": self.observe}
-        loss: Tensor = self.method(batch, self._generator(batch_idx), **watched)
+        with shapes_repeat(self._has_one_size()):
+            loss: Tensor = self.method(batch, self._generator(batch_idx), **watched)
         require_finite(loss.item(), f"The loss is {loss.item()}", self.current_epoch)
         self.log("loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=1)
         return loss
+
+    def backward(self, loss: Tensor, *args: Any, **kwargs: Any) -> None:
+        with shapes_repeat(self._has_one_size()):
+            super().backward(loss, *args, **kwargs)
+
+    def _has_one_size(self) -> bool:
+        return self._plan is not None and self._plan.sampler.has_one_size
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         self.method.after_backward()

@@ -23,7 +23,7 @@ _shapes_repeat = False
 
 @contextmanager
 def shapes_repeat(do: bool = True) -> Iterator[None]:
-    """Say that matrices have few shapes inside, as in training on a whole graph or in batches of one size."""
+    """Allow oneDNN inside, where matrices have few shapes: in training on a whole graph or in batches of one size."""
     global _shapes_repeat
     before, _shapes_repeat = _shapes_repeat, do
     try:
@@ -71,14 +71,20 @@ def product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _suits(a: Tensor, b: Tensor) -> bool:
-    """Tell whether oneDNN multiplies two matrices sooner; the compiler and vmap do not know its operator."""
-    if not _shapes_repeat or torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(a):
+    """Tell whether oneDNN multiplies two matrices sooner; the compiler and torch.func do not know its operator."""
+    if not _shapes_repeat or torch.compiler.is_compiling() or is_wrapped(a, b):
         return False
-    if a.dtype != torch.float32 or b.dtype != torch.float32 or a.dim() != 2 or b.dim() != 2:
-        return False
-    if a.numel() * b.shape[1] < LEAST or a.device.type != "cpu" or a.layout != torch.strided != b.layout:
+    for x in (a, b):
+        if x.dtype != torch.float32 or x.dim() != 2 or x.device.type != "cpu" or x.layout != torch.strided:
+            return False
+    if a.numel() * b.shape[1] < LEAST:
         return False
     return (a.stride(1) == 1 or min(*a.shape, b.shape[1]) >= LEAST_SIDE) and prefers_onednn()
+
+
+def is_wrapped(*tensors: Tensor) -> bool:
+    """Tell whether vmap, or another function of torch.func, acts on any of the tensors."""
+    return any(torch._C._functorch.is_functorch_wrapped_tensor(x) for x in tensors)
 
 
 def _by_onednn(a: Tensor, b: Tensor) -> Tensor:

@@ -138,6 +138,15 @@ def test_several_processes_share_the_seeds_of_a_step(world: int) -> None:
         torch.testing.assert_close(mean, gradient, rtol=1e-8, atol=1e-11, msg=key)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_the_precision_of_an_autocast_region_is_kept(planted: Data, dtype: torch.dtype) -> None:
+    method, seen = make(), []
+    method.encoder.register_forward_hook(lambda *_: seen.append(torch.get_autocast_dtype("cpu")))
+    with torch.autocast("cpu", dtype):
+        method(planted, seeded())
+    assert seen == [dtype]
+
+
 class TestEmbeddings:
     def test_are_the_leading_directions_of_all_blocks(self, planted: Data) -> None:
         method = make(weight=0.7, hops=2, alpha=0.2)

@@ -258,9 +258,11 @@ def test_dropout_keeps_where_a_float64_number_is_low(
 ) -> None:
     """Old runs go on with the same draws, whatever the pieces."""
     monkeypatch.setattr(layers, "DRAWS", draws)
-    kept = layers.draw_kept(torch.empty(13, 5, dtype=dtype), 0.3, seeded(4))
-    assert kept.dtype == dtype
-    assert torch.equal(kept.bool(), torch.rand(13, 5, dtype=torch.float64, generator=seeded(4)) < 0.3)
+    expected = torch.rand(13, 5, dtype=torch.float64, generator=seeded(4)) < 0.3
+    for like in (torch.empty(13, 5, dtype=dtype), torch.empty(5, 13, dtype=dtype).mT):
+        kept = layers.draw_kept(like, 0.3, seeded(4))
+        assert kept.dtype == dtype
+        assert torch.equal(kept.bool(), expected)
 
 
 def step(module: nn.Module, x: Tensor, upstream: Tensor) -> list[Tensor]:
@@ -283,6 +285,17 @@ def test_prelu_is_that_of_pytorch_to_the_bit(dtype: torch.dtype, slope: float) -
             assert found.dtype == expected.dtype
             assert torch.equal(found, expected)
     assert ours.state_dict().keys() == theirs.state_dict().keys()
+
+
+def test_prelu_has_second_derivatives_and_is_mapped() -> None:
+    x, upstream = random_rows(6, 4) - 2, random_rows(6, 4, seed=1)
+    found = []
+    for layer in (PReLU().double(), nn.PReLU().double()):
+        given = x.clone().requires_grad_()
+        first = torch.autograd.grad((layer(given).square() * upstream).sum(), (given, layer.weight), create_graph=True)
+        second = torch.autograd.grad(sum(one.square().sum() for one in first), (given, layer.weight))
+        found.append([*first, *second, torch.vmap(layer)(x)])
+    torch.testing.assert_close(*found)
 
 
 def test_prelu_with_a_slope_for_each_channel_is_left_to_pytorch() -> None:

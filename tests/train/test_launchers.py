@@ -15,6 +15,7 @@ from torch import Tensor
 from torch import distributed as dist
 from torch_geometric.data import Data
 
+from sfa import distributed
 from sfa.distributed import LAUNCHERS, train_alone
 from sfa.errors import InputError
 from sfa.run import Recipe, train_run
@@ -156,3 +157,16 @@ def test_only_the_torchrun_that_began_a_run_goes_on_with_it(
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "second")
     with pytest.raises(InputError, match="already holds files"):
         train_run(planted, recipe=recipe, out=out)
+
+
+def epochs_trained(data: Path, out: Path, resumes: int) -> int:
+    """Train where only one process was told to go on with a run, for it was started when the others had begun one."""
+    small = {"encoder.hidden": 8, "method.projection": 8}
+    resume = distributed.rank() == resumes
+    run = train_run(data, out=out, resume=resume, method="grace", epochs=2, set=small, evaluate=False, embed="none")
+    return run.progress.epoch
+
+
+@pytest.mark.multiprocess
+def test_the_first_process_says_whether_a_run_is_resumed(planted_file: Path, tmp_path: Path) -> None:
+    assert run_in_processes(epochs_trained, 2, planted_file, tmp_path / "run", 1) == [2, 2]

@@ -168,8 +168,10 @@ class NeighborContrast(Method):
         seeds = data.seeds if "seeds" in data else torch.arange(data.num_nodes, device=data.x.device)
         device, home = self.directions.device, data.x.device  # a stored graph is not on the GPU
         rows = torch.cat([seeds, self.positives(data, seeds, generator_on(home, generator))])
+        is_given = torch.is_autocast_enabled(device.type)
+        dtype = torch.get_autocast_dtype(device.type) if is_given else torch.bfloat16
         is_faster = self.precision == "auto" and has_fast_bfloat16(device)
-        with torch.autocast(device.type, torch.bfloat16, enabled=is_faster or torch.is_autocast_enabled(device.type)):
+        with torch.autocast(device.type, dtype, enabled=is_given or is_faster):
             if getattr(self.encoder, "uses_edges", True):
                 h = self.encoder(self.weighted(data), generator)[rows]
             else:

@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from sfa import distributed
@@ -38,19 +37,23 @@ class PReLU(nn.PReLU):
 class _PReLU(torch.autograd.Function):
     """PyTorch's own backward pass decides entry by entry, which a processor cannot predict; here nothing branches."""
 
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
-        y = nn.functional.prelu(x, weight)
-        ctx.save_for_backward(x.to(y.dtype), weight.to(y.dtype))  # autocast narrows both
-        return y
+    generate_vmap_rule = True
 
     @staticmethod
-    @once_differentiable
+    def forward(x: Tensor, weight: Tensor) -> Tensor:
+        return nn.functional.prelu(x, weight)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        x, weight = inputs
+        ctx.save_for_backward(x.to(output.dtype), weight.to(output.dtype))  # autocast narrows both
+
+    @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
         (grad,), (x, weight) = grads, ctx.saved_tensors
         sign = (x > 0).to(x.dtype).mul_(2).sub_(1)
         slope = nn.functional.prelu(sign, weight).mul_(sign)  # 1 or the weight
-        return slope.mul_(grad), x.clamp_max(0).mul_(grad).sum().view(1)
+        return slope * grad, (x.clamp_max(0) * grad).sum().view(1)
 
 
 Activation = Literal["relu", "prelu", "rrelu", "elu"]
@@ -89,8 +92,8 @@ def draw_kept(like: Tensor, share: float, generator: torch.Generator | None) -> 
     On CPUs they come from float64 numbers of the generator, alike on all; ``bernoulli_`` takes more than twice as long,
     and on some CPUs draws from another generator.
     """
-    kept = torch.empty_like(like)
-    if like.device.type != "cpu" or not like.is_contiguous():
+    kept = torch.empty(like.shape, dtype=like.dtype, device=like.device)
+    if like.device.type != "cpu":
         return kept.bernoulli_(share, generator=generator)
     for part in torch.split(kept.view(-1), DRAWS):
         draws = torch.rand(len(part), dtype=torch.float64, generator=generator, device=like.device)

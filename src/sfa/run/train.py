@@ -95,6 +95,8 @@ def train_run(
     """
     is_called_by_group = world_size() > 1
     fabric = make_fabric(device)  # joins the other processes, if there are any: from here on this one knows its rank
+    with translate_connection_errors():
+        resume = broadcast_object(resume)  # processes that were started later may have seen the folder of the first
     display, is_first = display_of(progress), rank() == 0
     tell = Display().say if display.console.quiet else display.say
     display = display if is_first else Display(quiet=True)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from sfa import distributed
-from sfa.products import add_product, multiply
+from sfa.products import add_product, is_wrapped, multiply
 from sfa.spectral.feature_map import STRIP, gram_matrix
 
 Tensors = list[Tensor] | tuple[Tensor, ...]
@@ -91,7 +91,7 @@ def is_large(h: Tensor, *, is_constant: bool) -> bool:
     """Tell whether a step on ``h`` is bound by memory; batches and maps with a gradient are left to plain products."""
     if h.dim() != 2 or not is_constant or h.shape[0] * h.shape[1] < LARGE or h.device.type != "cpu":
         return False
-    return not torch._C._functorch.is_functorch_wrapped_tensor(h)  # as under vmap, which does not write into a tensor
+    return not is_wrapped(h)  # as by vmap, which cannot write into a given tensor
 
 
 def split_rows(h: Tensor) -> tuple[Tensor, ...]:
@@ -204,7 +204,7 @@ class _SubtractConstant(torch.autograd.Function):
     def forward(h: Tensor, left: Tensor, right: Tensor, strength: float) -> Tensor:
         if len(left) > 1 and h.dim() == 2:
             return add_product(h, multiply(h, left.mT), right, -strength)
-        if not is_large(h, is_constant=True):
+        if not is_large(h, is_constant=True) or is_wrapped(left, right):
             return subtract_product(h, h @ left.mT, right, strength)
         result = torch.empty_like(h)
         for rows, part in zip(read_blocks(h), split_rows(result), strict=True):
