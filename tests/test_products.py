@@ -73,7 +73,7 @@ def test_gradients_of_first_and_second_order() -> None:
 def test_a_linear_layer_with_and_without_bias() -> None:
     x = draw(30, 8)
     for bias in (True, False):
-        ours, theirs = products.Linear(8, 5, bias=bias), nn.Linear(8, 5, bias=bias)
+        ours, theirs = products.DenseLinear(8, 5, bias=bias), nn.Linear(8, 5, bias=bias)
         theirs.load_state_dict(ours.state_dict())
         torch.testing.assert_close(ours(x), theirs(x))
         gradients = [torch.autograd.grad(layer(x).square().sum(), list(layer.parameters())) for layer in (ours, theirs)]
@@ -87,7 +87,7 @@ def test_what_onednn_does_not_know_is_left_to_pytorch() -> None:
     assert torch.equal(multiply(a, b), a @ b)
     with torch.autocast("cpu", torch.bfloat16):
         assert product(a.float(), b.float()).dtype == torch.bfloat16
-        assert products.Linear(6, 5)(a.float()).dtype == torch.bfloat16
+        assert products.DenseLinear(6, 5)(a.float()).dtype == torch.bfloat16
     batch = draw(3, 12, 6)
     torch.testing.assert_close(torch.vmap(lambda one: multiply(one, b.float()))(batch), batch @ b.float())
     assert torch.equal(product(a.float().to_sparse_csr(), b.float()), a.float().to_sparse_csr() @ b.float())
@@ -103,7 +103,7 @@ def test_elsewhere_the_bits_are_pytorchs(is_amd: bool, repeats: bool, monkeypatc
     assert torch.equal(multiply(a, b), a @ b)
     assert torch.equal(product(a, b), a @ b)
     assert torch.equal(add_product(x, a, b, 2.0), torch.addmm(x, a, b, alpha=2.0))
-    layer = products.Linear(200, 50)
+    layer = products.DenseLinear(200, 50)
     assert torch.equal(layer(a), nn.functional.linear(a, layer.weight, layer.bias))
 
 

@@ -114,7 +114,7 @@ class _Product(torch.autograd.Function):
         return product(grad, b.mT) if needs_a else None, product(a.mT, grad) if needs_b else None
 
 
-class Linear(nn.Linear):
+class DenseLinear(nn.Linear):
     """PyTorch's linear layer, by :func:`product`."""
 
     def forward(self, input: Tensor) -> Tensor:

@@ -46,6 +46,7 @@ def normalized_jensen_shannon(anchors: Tensor, positives: Tensor, *, across_proc
 
     for anchors :math:`a_i` and positives :math:`b_i`, both ``(n, d)`` with ``n`` ≥ 2: twice :func:`jensen_shannon` of
     scores :math:`2 \operatorname{artanh} \cos(a, b)`. Memory grows with ``n d``, as in :func:`~sfa.losses.info_nce`.
+    It is differentiable once.
     """
     n = count_rows(anchors, across_processes)
     check_one_shape("Anchors and positives", anchors, positives, rows=n, at_least=2)

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from sfa.nn.layers import Activation, BatchNorm, PReLU, init_xavier_, make_activation
-from sfa.products import Linear
+from sfa.products import DenseLinear
 
 
 def projection_head(width: int, projection: int, activation: Activation = "elu") -> nn.Sequential:
     """Build a two-layer MLP ``width → projection → width``, as in GRACE (ELU) or in the paper's text (PReLU)."""
-    return nn.Sequential(Linear(width, projection), make_activation(activation), Linear(projection, width))
+    return nn.Sequential(DenseLinear(width, projection), make_activation(activation), DenseLinear(projection, width))
 
 
 def graph_projector(width: int) -> nn.Sequential:
@@ -24,7 +24,7 @@ def graph_projector(width: int) -> nn.Sequential:
 
 def prelu_head(width: int, hidden: int, out: int) -> nn.Sequential:
     """Build a projector or predictor of MERIT: an MLP ``width → hidden → out`` with batch normalization and PReLU."""
-    return nn.Sequential(Linear(width, hidden), BatchNorm(hidden), PReLU(), Linear(hidden, out))
+    return nn.Sequential(DenseLinear(width, hidden), BatchNorm(hidden), PReLU(), DenseLinear(hidden, out))
 
 
 def mlp_head(widths: Sequence[int], *, batch_norm: bool = True, last_norm: bool = False) -> nn.Sequential:
@@ -35,9 +35,9 @@ def mlp_head(widths: Sequence[int], *, batch_norm: bool = True, last_norm: bool 
     """
     layers: list[nn.Module] = []
     for inner, outer in pairwise(widths[:-1]):
-        layers += [Linear(inner, outer, bias=not batch_norm)]
+        layers += [DenseLinear(inner, outer, bias=not batch_norm)]
         layers += [BatchNorm(outer), nn.ReLU()] if batch_norm else [nn.ReLU()]
-    layers += [Linear(widths[-2], widths[-1], bias=not last_norm)]
+    layers += [DenseLinear(widths[-2], widths[-1], bias=not last_norm)]
     layers += [BatchNorm(widths[-1], affine=False)] if last_norm else []
     return nn.Sequential(*layers)
 
@@ -58,8 +58,8 @@ class ResidualDiscriminator(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.block = nn.Sequential(*(part for _ in range(3) for part in (Linear(width, width), nn.ReLU())))
-        self.shortcut = Linear(width, width)
+        self.block = nn.Sequential(*(part for _ in range(3) for part in (DenseLinear(width, width), nn.ReLU())))
+        self.shortcut = DenseLinear(width, width)
         init_xavier_(self)
 
     def forward(self, h: Tensor) -> Tensor:
